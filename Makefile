@@ -1,0 +1,87 @@
+# Slurmery: `make demo` shows it, `make test` proves it; both set up what they need.
+
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/installed
+UV := $(or $(shell command -v uv),$(BIN)/uv)
+PYTEST := $(BIN)/pytest
+# Tests in parallel where they are independent; two cores are the smallest machine.
+WORKERS ?= auto
+export CLUSTER SLURM
+
+.PHONY: help
+help: ## This list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
+
+# --- the two commands ------------------------------------------------------
+
+.PHONY: demo
+demo: $(STAMP) ## From a fresh clone to Slurm jobs that ran in Kubernetes
+	@$(BIN)/python -m dev demo
+
+.PHONY: test
+test: lint test-unit test-controlplane test-e2e ## Every test tier, as CI runs them
+
+# --- tiers -----------------------------------------------------------------
+
+.PHONY: lint
+lint: $(STAMP) ## Format, lint, types, layers, dependencies
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/deptry src
+
+.PHONY: test-unit
+test-unit: $(STAMP) ## Pure code, in seconds
+	$(PYTEST) tests/unit -n $(WORKERS)
+
+.PHONY: test-controlplane
+test-controlplane: $(STAMP) ## Against real etcd and kube-apiserver
+	@$(BIN)/python -m dev build --controlplane
+	$(PYTEST) tests/controlplane -n $(WORKERS)
+
+.PHONY: test-e2e
+test-e2e: $(STAMP) ## Real nodes, containers and Slurm
+	@$(BIN)/python -m dev up
+	$(PYTEST) tests/e2e
+
+# --- the embedded cluster --------------------------------------------------
+
+.PHONY: up down status
+up: $(STAMP) ## Start the embedded cluster
+	@$(BIN)/python -m dev up
+down: ## Remove the embedded cluster and everything it made
+	@if [ -x $(BIN)/python ]; then $(BIN)/python -m dev down; fi
+status: $(STAMP) ## What runs and where it stands
+	@$(BIN)/python -m dev status
+
+# --- housekeeping ----------------------------------------------------------
+
+.PHONY: format
+format: $(STAMP) ## Rewrite the code as `make lint` wants it
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+.PHONY: lock
+lock: $(VENV)/bin/uv ## Refresh the pinned dependencies
+	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --upgrade pyproject.toml -o requirements.lock
+	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --group dev --constraint requirements.lock pyproject.toml -o requirements-dev.lock
+
+.PHONY: hooks
+hooks: $(STAMP) ## Run the checks before each commit
+	$(BIN)/prek install
+
+$(STAMP): requirements-dev.lock pyproject.toml | $(VENV)/bin/python
+	@command -v uv >/dev/null || [ -x $(BIN)/uv ] || $(BIN)/python -m pip install --quiet uv
+	@VIRTUAL_ENV=$(VENV) $(UV) pip sync --quiet --require-hashes requirements-dev.lock
+	@VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --no-deps --editable .
+	@touch $@
+
+$(VENV)/bin/python:
+	@dev/bootstrap $(PYTHON) $(VENV)
+
+$(VENV)/bin/uv: | $(VENV)/bin/python
+	@command -v uv >/dev/null || $(BIN)/python -m pip install --quiet uv

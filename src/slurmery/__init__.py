@@ -1,0 +1,3 @@
+"""Slurmery runs Slurm clusters on Kubernetes."""
+
+__version__ = "0.1.0"

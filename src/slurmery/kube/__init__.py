@@ -1,0 +1,1 @@
+"""A thin Kubernetes runtime: client, informers, work queue, controllers, apply, lease, events."""

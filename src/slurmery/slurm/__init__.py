@@ -1,0 +1,1 @@
+"""The Slurm side: slurmrestd client, tokens, snapshot poller."""
