@@ -53,8 +53,8 @@ test-e2e: $(STAMP) ## Real nodes, containers and Slurm
 .PHONY: up down status
 up: $(STAMP) ## Start the embedded cluster
 	@$(BIN)/python -m dev up
-down: ## Remove the embedded cluster and everything it made
-	@if [ -x $(BIN)/python ]; then $(BIN)/python -m dev down; fi
+down: ## Remove the cluster and everything it made
+	@if [ -e $(STAMP) ]; then $(BIN)/python -m dev down; else $(PYTHON) -m dev.teardown; fi
 status: $(STAMP) ## What runs and where it stands
 	@$(BIN)/python -m dev status
 

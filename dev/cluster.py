@@ -1,0 +1,137 @@
+"""The embedded cluster of this checkout: starting it, filling it, asking it."""
+
+import json
+import os
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from dev import binaries, checks, components, files, images, network, packages, paths
+from dev.images import Image
+from dev.kubectl import Kubectl
+from dev.layout import Layout
+from dev.progress import Progress, Say
+from dev.provisioner import STORAGE_CLASS
+from dev.refusal import Refusal
+from dev.sandbox import Sandbox
+
+START_SECONDS = 120
+
+
+class Cluster:
+    """One per checkout. `up` may be called in any state, also after a crash, and ends in the same one."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or paths.state()
+        self.kubeconfig = self.folder / "kubeconfig"
+        self.sandbox = Sandbox(self.folder)
+
+    def up(self, release: str, progress: Progress) -> None:
+        checks.machine()
+        wanted = images.wanted(release, paths.cache() / "images")
+        with files.lock(paths.cache() / "locks" / self.folder.name):
+            prepare(wanted, progress)
+            self.start(progress)
+            with progress.step("images into nodes") as say:
+                self._import(wanted, say)
+
+    def start(self, progress: Progress) -> None:
+        """Start what does not run, on the data that are there, and wait until both nodes are ready."""
+        with progress.step("cluster") as say:
+            if self.sandbox.process() is None:
+                self._start()
+            self._wait_ready(say)
+
+    @property
+    def kubectl(self) -> Kubectl:
+        return Kubectl(binaries.find("kubectl"), self.kubeconfig)
+
+    def _start(self) -> None:
+        layout = Layout(self.folder)
+        layout.prepare()
+        chosen = self.folder / "port"
+        port = int(os.environ.get("PORT") or 0)
+        if not port and chosen.exists():
+            port = int(chosen.read_text())
+        with checks.listener(port) as listener:
+            port = listener.getsockname()[1]
+            files.write(chosen, str(port))
+            admin = layout.authority.issue("admin", "admin")
+            server = f"https://127.0.0.1:{port}"
+            text = components.kubeconfig(server, layout.authority, admin, name=self.folder.name)
+            files.write(self.kubeconfig, text, 0o600)
+            self.sandbox.start(listener)
+
+    def _wait_ready(self, say: Say) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        say("starting the control plane")
+        self._wait("the API server", deadline, "get", "--raw", "/readyz")
+        self.kubectl("apply", "-f", "-", stdin=json.dumps(STORAGE_CLASS))
+        for index in range(network.NODES):
+            say(f"waiting for {network.node_name(index)}")
+            node = f"node/{network.node_name(index)}"
+            self._wait(node, deadline, "wait", node, "--for=condition=Ready", "--timeout=5s")
+
+    def _wait(self, what: str, deadline: float, *arguments: str) -> None:
+        while (done := self.kubectl.attempt(*arguments)).returncode:
+            if self.sandbox.process() is None or time.monotonic() > deadline:
+                reason = done.stderr.strip().splitlines()[-1:] or ["no answer"]
+                raise Refusal(
+                    f"{what} did not become ready ({reason[0]}): look at `python -m dev logs`, then "
+                    "`make down` and try again"
+                )
+            time.sleep(0.2)
+
+    def _import(self, wanted: tuple[Image, ...], say: Say) -> None:
+        def fill(index: int) -> None:
+            for image in wanted:
+                self._import_one(image, index, say)
+
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(fill, range(network.NODES)))
+
+    def _import_one(self, image: Image, index: int, say: Say) -> None:
+        node = network.node_name(index)
+        marker = self.folder / node / "imported" / image.archive.name
+        if marker.exists():
+            return
+        say(f"{image.name} into {node}")
+        line = self.sandbox.enter("ctr", "-n", "k8s.io", "images", "import", str(image.archive), node=node)
+        done = subprocess.run(line, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise Refusal(
+                f"image {image.ref} could not be loaded into {node} ({done.stderr.strip()}): "
+                f"delete {image.archive} and run this again"
+            )
+        files.write(marker, "")
+
+
+def prepare(wanted: tuple[Image, ...], progress: Progress) -> None:
+    """Packages, images and programs: whatever is absent is made, images and programs side by side."""
+    debian = (*packages.CLUSTER, *images.PACKAGES)
+    absent = binaries.missing(binaries.CLUSTER)
+    unbuilt = [image for image in wanted if not image.archive.exists()]
+    checks.disk(cold=bool(absent or unbuilt))
+    if packages.missing(debian):
+        with progress.step("Debian packages") as say:
+            packages.install(debian, say)
+    with ThreadPoolExecutor() as pool:
+        lanes = [
+            pool.submit(compile_programs, absent, progress),
+            pool.submit(_build_images, unbuilt, progress),
+        ]
+    for lane in lanes:
+        lane.result()
+
+
+def compile_programs(absent: list[binaries.Module], progress: Progress) -> None:
+    for module in absent:
+        with progress.step(f"{module.folder} {module.version}") as say:
+            binaries.build(module, say)
+
+
+def _build_images(unbuilt: list[Image], progress: Progress) -> None:
+    for image in unbuilt:
+        with progress.step(f"image {image.name}") as say:
+            images.build(image, say)
