@@ -40,6 +40,7 @@ class Cluster:
         """Start what does not run, on the data that are there, and wait until both nodes are ready."""
         with progress.step("cluster") as say:
             if self.sandbox.process() is None:
+                self.sandbox.kill()  # what is left of one that was killed from outside
                 self._start()
             self._wait_ready(say)
 

@@ -48,8 +48,12 @@ def set_up_control() -> None:
 
 
 def plug_in(index: int, pid: int) -> None:
-    """Lay a cable from the switch to the namespace of a node's process."""
+    """Lay a cable from the switch to the namespace of a node's process, once it has left ours."""
     cable = f"to-{node_name(index)}"
+    # A node that died may have left its end in a namespace that the kernel has not removed yet.
+    subprocess.run(["ip", "link", "delete", cable], capture_output=True, check=False)
+    while Path(f"/proc/{pid}/ns/net").readlink() == Path("/proc/self/ns/net").readlink():
+        time.sleep(0.01)
     _ip(f"link add {cable} type veth peer name eth0 netns {pid}")
     _ip(f"link set {cable} master lan0 up")
 

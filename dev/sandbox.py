@@ -4,16 +4,17 @@ Whatever happens to it, ending its first process ends everything: the kernel kil
 namespace, and the mounts, bridges, cables and packet filter rules go with their namespaces.
 """
 
+import contextlib
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from dev import files, paths
+from dev.refusal import Refusal
 
 UNSHARE = "unshare --pid --mount-proc --mount --propagation slave --net --uts --ipc --fork --kill-child"
 
@@ -56,43 +57,48 @@ class Sandbox:
 
     def start(self, listener: socket.socket) -> None:
         """Start the first process inside. It outlives us, and is known before it does anything."""
-        descriptor = listener.fileno()
-        inside = [sys.executable, "-m", "dev.init", str(self._folder), str(descriptor)]
+        inside = [sys.executable, "-m", "dev.init", str(self._folder), str(listener.fileno())]
         # It waits until its pid file is written: a sandbox that nobody knows of cannot exist.
-        script = f'read -r _ && exec {UNSHARE} "$@"'
+        script = f'cd "$0" && read -r _ && exec {UNSHARE} "$@"'
         log = self._folder / "logs/init.log"
         log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("ab") as output:
-            process = subprocess.Popen(
-                ["/bin/sh", "-c", script, "sandbox", *inside],
-                cwd=paths.ROOT,
-                stdin=subprocess.PIPE,
-                stdout=output,
-                stderr=output,
-                pass_fds=(descriptor,),
-                start_new_session=True,
-            )
-        identity = Process.of(process.pid)
+        listener.set_inheritable(True)
+        wait, go = os.pipe()
+        output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        # Not subprocess.Popen: this child is not ours to wait for.
+        pid = os.posix_spawn(
+            "/bin/sh",
+            ["/bin/sh", "-c", script, str(paths.ROOT), *inside],
+            os.environ,
+            file_actions=[(os.POSIX_SPAWN_DUP2, wait, 0)]
+            + [(os.POSIX_SPAWN_DUP2, output, number) for number in (1, 2)],
+            setsid=True,
+        )
+        identity = Process.of(pid)
         assert identity
-        assert process.stdin
         files.write(self._pid_file, f"{identity.pid} {identity.born}\n")
-        process.stdin.write(b"go\n")
-        process.stdin.close()
+        os.write(go, b"go\n")
+        for descriptor in (wait, go, output):
+            os.close(descriptor)
 
-    def first_pid(self) -> int | None:
-        """The outside pid of the first process inside."""
-        process = self.process()
-        if process is None:
-            return None
-        try:
-            children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        except FileNotFoundError:
-            return None
-        return int(children[0]) if children else None
+    def first(self) -> Process | None:
+        """The first process inside. It is looked for, because it may outlive the outer one for a moment."""
+        wanted = ["-m", "dev.init", str(self._folder)]
+        for file in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                arguments = file.read_text().split("\0")
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if arguments[1:4] == wanted:
+                return Process.of(int(file.parent.name))
+        return None
 
     def enter(self, *command: str, node: str | None = None) -> list[str]:
         """The command line that runs `command` inside, on the control plane or on a node."""
-        line = ["nsenter", f"--target={self.first_pid()}", "--mount", "--net", "--uts", "--pid", "--"]
+        first = self.first()
+        if first is None:
+            raise Refusal("no embedded cluster runs: start one with `make up`")
+        line = ["nsenter", f"--target={first.pid}", "--mount", "--net", "--uts", "--pid", "--"]
         if node:
             pid = (self._folder / f"run/{node}.pid").read_text().strip()
             line += ["nsenter", f"--target={pid}", "--mount", "--net", "--uts", "--"]
@@ -100,11 +106,9 @@ class Sandbox:
 
     def kill(self) -> None:
         """End everything inside, at once, and wait until the kernel has cleaned up."""
-        process, first = self.process(), self.first_pid()
-        inner = Process.of(first) if first else None
-        for victim in (inner, process):
-            if victim and victim.alive():
-                os.kill(victim.pid, signal.SIGKILL)
-        while any(victim and victim.alive() for victim in (inner, process)):
+        while victims := [victim for victim in (self.first(), self.process()) if victim]:
+            for victim in victims:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(victim.pid, signal.SIGKILL)
             time.sleep(0.02)
         self._pid_file.unlink(missing_ok=True)

@@ -64,6 +64,7 @@ def test_a_claim_is_shared_by_both_nodes(kubectl: Kubectl, namespace: str) -> No
     }
     in_namespace = f"--namespace={namespace}"
     kubectl(in_namespace, "apply", "-f", "-", stdin=json.dumps(claim))
+    kubectl(in_namespace, "wait", "pvc/home", "--for=jsonpath={.status.phase}=Bound", "--timeout=30s")
     for name, node in (("writer", "node-0"), ("reader", "node-1")):
         kubectl(in_namespace, "apply", "-f", "-", stdin=sleeper(name, node, **mounted))
     kubectl(in_namespace, "wait", "pod/writer", "pod/reader", "--for=condition=Ready", "--timeout=60s")
@@ -117,11 +118,13 @@ def test_down_leaves_nothing(second_cluster: Cluster) -> None:
 def test_a_killed_part_comes_back_with_its_data(second_cluster: Cluster, victim: str) -> None:
     second_cluster.start(Progress())
     second_cluster.kubectl("create", "namespace", "kept")
-    process, first = second_cluster.sandbox.process(), second_cluster.sandbox.first_pid()
-    assert process
-    assert first
+    sandbox = second_cluster.sandbox
     if victim in ("sandbox", "init"):
-        os.kill(process.pid if victim == "sandbox" else first, signal.SIGKILL)
+        process = sandbox.process() if victim == "sandbox" else sandbox.first()
+        assert process
+        os.kill(process.pid, signal.SIGKILL)
+        while process.alive():
+            time.sleep(0.01)
     else:
         pid = (second_cluster.folder / f"run/{victim}.pid").read_text().strip()
         inside(second_cluster, "kill", "-9", pid)
@@ -135,8 +138,8 @@ def test_a_killed_part_comes_back_with_its_data(second_cluster: Cluster, victim:
 def test_up_killed_halfway_and_run_again(second_cluster: Cluster, seconds: float) -> None:
     """Whatever was half made when `up` died, the next `up` makes whole."""
     script = (
-        "import sys; from pathlib import Path; from dev.cluster import Cluster; from dev.progress import Progress;"
-        "Cluster(Path(sys.argv[1])).start(Progress())"
+        "import sys, pathlib; from dev.cluster import Cluster; from dev.progress import Progress;"
+        "Cluster(pathlib.Path(sys.argv[1])).start(Progress())"
     )
     with subprocess.Popen(
         [sys.executable, "-c", script, str(second_cluster.folder)], cwd=paths.ROOT, stdout=subprocess.DEVNULL
