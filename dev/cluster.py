@@ -7,7 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from dev import binaries, checks, components, files, images, network, packages, paths
+from dev import binaries, bundle, checks, components, files, images, network, packages, paths
 from dev.images import Image
 from dev.kubectl import Kubectl
 from dev.layout import Layout
@@ -85,27 +85,28 @@ class Cluster:
             time.sleep(0.2)
 
     def _import(self, wanted: tuple[Image, ...], say: Say) -> None:
-        def fill(index: int) -> None:
-            for image in wanted:
-                self._import_one(image, index, say)
-
         with ThreadPoolExecutor() as pool:
-            list(pool.map(fill, range(network.NODES)))
+            nodes = map(network.node_name, range(network.NODES))
+            list(pool.map(lambda node: self._fill(node, wanted, say), nodes))
 
-    def _import_one(self, image: Image, index: int, say: Say) -> None:
-        node = network.node_name(index)
-        marker = self.folder / node / "imported" / image.archive.name
-        if marker.exists():
+    def _fill(self, node: str, wanted: tuple[Image, ...], say: Say) -> None:
+        known = self.folder / node / "imported"
+        absent = [image for image in wanted if not (known / image.archive.name).exists()]
+        if not absent:
             return
-        say(f"{image.name} into {node}")
-        line = self.sandbox.enter("ctr", "-n", "k8s.io", "images", "import", str(image.archive), node=node)
+        say(f"{', '.join(image.name for image in absent)} into {node}")
+        archive = self.folder / node / "images.tar"
+        bundle.write((image.archive for image in absent), archive)
+        line = self.sandbox.enter("ctr", "-n", "k8s.io", "images", "import", str(archive), node=node)
         done = subprocess.run(line, capture_output=True, text=True, check=False)
         if done.returncode:
             raise Refusal(
-                f"image {image.ref} could not be loaded into {node} ({done.stderr.strip()}): "
-                f"delete {image.archive} and run this again"
+                f"images could not be loaded into {node} ({done.stderr.strip()}): delete "
+                f"{absent[0].archive.parent} and run this again"
             )
-        files.write(marker, "")
+        archive.unlink()
+        for image in absent:
+            files.write(known / image.archive.name, "")
 
 
 def prepare(wanted: tuple[Image, ...], progress: Progress) -> None:

@@ -69,7 +69,8 @@ class Progress:
 
     def _line(self, step: _Step) -> None:
         if self._live is None:
-            self._console.print(f"[{step.seconds:6.1f}s] {step.name}: {step.text}", markup=False)
+            line = f"[{step.seconds:6.1f}s] {step.name}: {step.text}"
+            self._console.print(line, markup=False, soft_wrap=True)
             sys.stdout.flush()
 
     def _table(self) -> Table:
