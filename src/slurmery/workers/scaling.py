@@ -1,0 +1,56 @@
+"""How many workers, and which: numbered workers up to a count, or one worker on each fitting node.
+
+A terminating pod is neither kept nor replaced: it does not count when workers are too many, so that none too
+many leave; it does count when they are too few, because its slot is filled again when it is gone.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count, islice
+
+from slurmery.workers.model import Cause, Slot, Worker
+from slurmery.workers.order import busy, expendability
+
+BURST = 250
+"""Pods created in one pass: the API server gets a breath, and a mistake stays small."""
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Slots to fill, and workers without a place."""
+
+    create: tuple[Slot, ...]
+    leave: Mapping[str, Cause]
+
+
+def to_count(workers: Sequence[Worker], replicas: int) -> Scaling:
+    """Numbered workers: the lowest free numbers are filled, the most expendable workers leave."""
+    staying = [worker for worker in workers if not worker.terminating]
+    surplus = len(staying) - replicas
+    # Those chosen before are chosen again, so that a drain that was begun is not moved to another node.
+    ranked = sorted(staying, key=lambda w: (w.leaving is not Cause.SCALE_IN, *expendability(w)))
+    leave = {worker.pod: Cause.SCALE_IN for worker in ranked[: max(surplus, 0)]}
+    absent = min(replicas - len(workers), BURST)
+    return Scaling(tuple(islice(_free_ordinals(workers), max(absent, 0))), leave)
+
+
+def to_hosts(workers: Sequence[Worker], hosts: Collection[str]) -> Scaling:
+    """One worker on each host: of several, the one with jobs stays."""
+    leave: dict[str, Cause] = {}
+    occupied: set[Slot] = set()
+    # The most valuable first: it takes the host, and the others are duplicates.
+    for worker in sorted(workers, key=lambda w: (busy(w), *expendability(w)), reverse=True):
+        if worker.terminating:
+            continue
+        if worker.slot not in hosts:
+            leave[worker.pod] = Cause.MISPLACED
+        elif worker.slot in occupied:
+            leave[worker.pod] = Cause.DUPLICATE
+        occupied.add(worker.slot)
+    occupied.update(worker.slot for worker in workers)
+    return Scaling(tuple(sorted(set(hosts) - occupied)[:BURST]), leave)
+
+
+def _free_ordinals(workers: Sequence[Worker]) -> Iterator[int]:
+    taken = {worker.slot for worker in workers}
+    return (ordinal for ordinal in count() if ordinal not in taken)

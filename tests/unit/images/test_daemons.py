@@ -1,0 +1,86 @@
+"""The other daemons find their files and folders where either operator mounts them."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from dev import paths
+from tests.unit.images.container import Container
+
+JAIL = """
+mkdir -p /mnt/jail/etc/slurm /var/spool/slurmctld /mnt/rest-jwt-key
+touch /mnt/jail/etc/slurm/slurm.conf /mnt/rest-jwt-key/rest_jwt.key
+echo jail >/mnt/jail/etc/passwd
+"""
+
+
+def scripts() -> list[Path]:
+    found = [path for path in (paths.ROOT / "images").rglob("*") if path.is_file()]
+    return [path for path in found if path.read_bytes().startswith(b"#!/bin/sh")]
+
+
+@pytest.mark.parametrize("script", scripts(), ids=lambda path: str(path.relative_to(paths.ROOT)))
+def test_scripts_can_be_executed(script: Path) -> None:
+    assert script.stat().st_mode & 0o111 == 0o111
+
+
+def test_slurmctld_has_a_folder_for_its_socket(container: Container) -> None:
+    container.stub("slurmctld", body="test -d /run/slurmctld")
+
+    assert container.run("slurm/entrypoint/slurmctld", "-v").status == 0
+    assert container.arguments("slurmctld") == ["-D", "-v"]
+
+
+def test_slurmctld_uses_the_jails_configuration_users_and_key(container: Container) -> None:
+    container.stub(
+        "slurmctld", body="cat /etc/passwd; realpath /etc/slurm /var/spool/slurmctld/jwt_hs256.key"
+    )
+
+    assert container.run("slurm/entrypoint/slurmctld", setup=JAIL).output.splitlines() == [
+        "jail",
+        "/mnt/jail/etc/slurm",
+        "/mnt/rest-jwt-key/rest_jwt.key",
+    ]
+
+
+def test_daemons_wait_for_munge(container: Container, tmp_path: Path) -> None:
+    container.stub("slurmctld", body="test -S /run/munge/munge.socket.2")
+    with socket.socket(socket.AF_UNIX) as munge:
+        munge.bind(str(tmp_path / "s"))
+        late = f"mkdir /run/munge; (sleep 0.5; ln -s {tmp_path}/s /run/munge/munge.socket.2) &"
+
+        assert container.run("slurm/entrypoint/slurmctld", setup=late).status == 0
+    assert container.started("slurmctld")
+
+
+def test_slurmdbd_as_a_plain_user_owns_its_configuration_alone(container: Container) -> None:
+    """Kubernetes gives a plain user files of root's that the group may read; slurmdbd 24.11 refuses them."""
+    container.stub("id", body="echo 401")
+    container.stub(
+        "slurmdbd", body='cd "${SLURM_CONF%/*}"; stat -c %a slurmdbd.conf; cat slurmdbd.conf slurm.key'
+    )
+    mounted = "mkdir -p /etc/slurm; cd /etc/slurm; echo conf >slurmdbd.conf; echo key >slurm.key; chmod 640 *"
+
+    outcome = container.run("slurm/entrypoint/slurmdbd", setup=mounted)
+    assert outcome.output.splitlines() == ["600", "conf", "key"]
+    assert container.arguments("slurmdbd") == ["-D"]
+
+
+def test_slurmrestd_gets_the_operators_arguments(container: Container) -> None:
+    container.stub("slurmrestd", body='echo "$SLURM_JWT"')
+
+    outcome = container.run("slurm/entrypoint/slurmrestd", "-s", "openapi/slurmctld", "0.0.0.0:6820")
+    assert outcome.output == "daemon\n"
+    assert container.arguments("slurmrestd") == ["-s", "openapi/slurmctld", "0.0.0.0:6820"]
+
+
+def test_a_login_node_runs_sackd_beside_sshd(container: Container, tmp_path: Path) -> None:
+    container.stub("ssh-keygen")
+    container.stub("sackd")
+    container.stub("sshd", body=f"until [ -e {tmp_path}/calls/sackd ]; do sleep 0.02; done")
+    options = "--conf-server slurm-controller.slurm:6817 $(reboot) *"
+
+    assert container.run("slurm/entrypoint/login", env={"SACKD_OPTIONS": options}).status == 0
+    assert container.arguments("sshd") == ["-D", "-e"]
+    assert container.arguments("sackd") == ["-D", *options.split()]
