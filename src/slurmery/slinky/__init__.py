@@ -1,0 +1,1 @@
+"""Front door slinky.slurm.net: Controller, NodeSet, LoginSet, Accounting, RestApi and Token."""

@@ -1,0 +1,1 @@
+"""Accounting: slurmdbd in front of a database."""

@@ -1,0 +1,1 @@
+"""Controller: slurmctld, its configuration, its Services and its standbys."""

@@ -1,0 +1,200 @@
+"""What should be, for a Controller: from the spec and the observed world to objects and conditions.
+
+something is wrong that a person must mend   Services only; what runs is left as it is
+slurmctld runs elsewhere                     its address in a slurm.conf for slurmrestd
+else                                         Services, slurm.conf, StatefulSet, and what was asked for
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from slurmery.api.slinky import Controller
+from slurmery.api.slinky.shared import Labelled
+from slurmery.kube.desired import Desired, Policy
+from slurmery.kube.resources import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, SERVICES, STATEFUL_SETS
+from slurmery.slinky import endpoints, names
+from slurmery.slinky.checks import attempt, imageless, missing_key
+from slurmery.slinky.conditions import PROGRESSING, READY, Condition, Problem, degraded, progressing, ready
+from slurmery.slinky.controller import files
+from slurmery.slinky.controller.active import Relabel, relabels
+from slurmery.slinky.controller.config import Config, config, external_config
+from slurmery.slinky.controller.observed import Observed
+from slurmery.slinky.controller.services import (
+    SERVICE_MONITORS,
+    active_service,
+    internal_service,
+    service_monitor,
+)
+from slurmery.slinky.controller.workload import disruption_budget, stateful_set
+from slurmery.slinky.merge import merge_metadata
+from slurmery.slinky.plan import Plan
+
+PRUNED: Final = (STATEFUL_SETS, SERVICES, CONFIG_MAPS, POD_DISRUPTION_BUDGETS, SERVICE_MONITORS)
+
+# How soon to look again: did another slurmctld take over, is the last job of an unwanted partition gone?
+_FAILOVER_SECONDS: Final = 5.0
+_PARTITION_SECONDS: Final = 30.0
+
+_DAEMON: Final = names.SLURMCTLD.name
+
+
+@dataclass(frozen=True)
+class ControllerPlan(Plan):
+    """A plan, and the pods whose label must change."""
+
+    relabels: tuple[Relabel, ...] = ()
+
+
+def decide(controller: Controller, observed: Observed) -> ControllerPlan:
+    """The plan for a Controller that is not being deleted."""
+    if controller.spec.external:
+        return _external(controller, observed)
+    blocked = _obstacles(controller, observed)
+    services = attempt(blocked, lambda: [internal_service(controller), active_service(controller)])
+    written = attempt(blocked, lambda: config(controller, observed))
+    workload = _workload(blocked, controller, observed, written)
+    desired = [Desired(SERVICES, service) for service in services or ()]
+    if written and workload and not blocked:
+        desired += _cluster(controller, written, workload)
+    return ControllerPlan(
+        desired=tuple(desired),
+        conditions=_conditions(controller, observed, blocked, written),
+        prune=() if blocked else PRUNED,
+        requeue=_requeue(controller, written),
+        relabels=relabels(controller, observed),
+    )
+
+
+def _external(controller: Controller, observed: Observed) -> ControllerPlan:
+    problems: list[Problem] = []
+    written = attempt(problems, lambda: external_config(controller, observed))
+    at = endpoints.slurmctld(controller)
+    return ControllerPlan(
+        desired=(_config_map(controller, written),) if written else (),
+        conditions=(
+            Condition(READY, "True", "External", f"slurmctld runs outside Kubernetes, at {at}."),
+            Condition(PROGRESSING, "False", "External", "Nothing is deployed for an external slurmctld."),
+            degraded([*problems, *_no_accounting(controller, observed)]),
+        ),
+        prune=() if problems else PRUNED,
+    )
+
+
+def _obstacles(controller: Controller, observed: Observed) -> list[Problem]:
+    """What must be mended before anything is changed."""
+    spec = controller.spec
+    return [
+        *missing_key("slurmKeyRef", spec.slurm_key_ref, observed.slurm_key_hash),
+        *missing_key("jwtKeyRef", spec.jwt_key, observed.jwt_key_hash),
+        *files.missing(controller, observed),
+        *files.reserved(controller, observed),
+        *_not_shared(controller, observed),
+    ]
+
+
+def _not_shared(controller: Controller, observed: Observed) -> list[Problem]:
+    """Several slurmctld need one volume that all of them can write."""
+    persistence = controller.spec.persistence
+    if controller.spec.replicas == 1:
+        return []
+    if not persistence.enabled or not persistence.existing_claim:
+        message = "ha needs persistence with an existingClaim, a volume that all slurmctld pods share."
+        return [Problem("ClaimNotGiven", message)]
+    if observed.claim_modes is None or "ReadWriteMany" in observed.claim_modes:
+        return []
+    message = f"PersistentVolumeClaim {persistence.existing_claim} does not offer ReadWriteMany, as ha needs."
+    return [Problem("ClaimNotShared", message)]
+
+
+def _workload(
+    blocked: list[Problem], controller: Controller, observed: Observed, written: Config | None
+) -> dict[str, Any] | None:
+    if written is None:
+        return None
+    workload = attempt(blocked, lambda: stateful_set(controller, observed, written.files))
+    if workload:
+        blocked += imageless(workload)
+    return workload
+
+
+def _cluster(controller: Controller, written: Config, workload: dict[str, Any]) -> list[Desired]:
+    metrics = controller.spec.metrics
+    desired = [
+        _config_map(controller, written),
+        Desired(STATEFUL_SETS, workload, Policy.RECREATE_ORPHANING),
+    ]
+    if controller.spec.replicas > 1:
+        desired.append(Desired(POD_DISRUPTION_BUDGETS, disruption_budget(controller)))
+    if metrics.enabled and metrics.service_monitor.enabled:
+        desired.append(Desired(SERVICE_MONITORS, service_monitor(controller)))
+    return desired
+
+
+def _config_map(controller: Controller, written: Config) -> Desired:
+    name = controller.metadata.name
+    metadata = merge_metadata(controller.metadata, Labelled(labels=names.labels(names.SLURMCTLD, name)))
+    manifest = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": names.controller_config(name),
+            "namespace": controller.metadata.namespace,
+            **metadata,
+        },
+        "immutable": False,
+        "data": written.files,
+    }
+    return Desired(CONFIG_MAPS, manifest)
+
+
+def _conditions(
+    controller: Controller, observed: Observed, blocked: list[Problem], written: Config | None
+) -> tuple[Condition, ...]:
+    wanted = controller.spec.replicas
+    moving = progressing(observed.rollout, wanted, _DAEMON, blocked=blocked)
+    if moving.status == "False" and not blocked and written and written.waiting:
+        moving = _waiting(written.waiting, known=observed.job_partitions is not None)
+    problems = [
+        *blocked,
+        *_no_accounting(controller, observed),
+        *_no_claim(controller, observed),
+        *files.doubled(controller, observed),
+        *(written.problems if written else ()),
+    ]
+    return (
+        # One slurmctld does the work; the others only stand by.
+        ready(observed.rollout, wanted, _DAEMON, enough=1, blocked=blocked),
+        moving,
+        degraded(problems),
+    )
+
+
+def _waiting(partitions: tuple[str, ...], *, known: bool) -> Condition:
+    message = (
+        f"Closed to new jobs, and kept until no job record names them: partitions {', '.join(partitions)}."
+    )
+    if not known:
+        message += " Slurm has not told which partitions its jobs name; is there a RestApi that answers?"
+    return Condition(PROGRESSING, "True", "PartitionInUse", message)
+
+
+def _no_accounting(controller: Controller, observed: Observed) -> list[Problem]:
+    ref = controller.spec.accounting_ref
+    if ref is None or not ref.name or observed.accounting:
+        return []
+    message = f"Accounting {ref.name}, named by accountingRef, does not exist: jobs may go unrecorded."
+    return [Problem("AccountingNotFound", message)]
+
+
+def _no_claim(controller: Controller, observed: Observed) -> list[Problem]:
+    claim = controller.spec.persistence.existing_claim
+    if not controller.spec.persistence.enabled or not claim or observed.claim_modes is not None:
+        return []
+    message = f"PersistentVolumeClaim {claim} does not exist: slurmctld pods wait for it."
+    return [Problem("ClaimNotFound", message)]
+
+
+def _requeue(controller: Controller, written: Config | None) -> float | None:
+    if controller.spec.replicas > 1:
+        return _FAILOVER_SECONDS
+    return _PARTITION_SECONDS if written and written.waiting else None

@@ -1,0 +1,41 @@
+"""What a decision about a Controller looks at."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from slurmery.api.slinky import Accounting, NodeSet
+from slurmery.slinky.conditions import Rollout
+
+
+@dataclass(frozen=True)
+class SlurmctldPod:
+    """A slurmctld pod; `active` is whether it carries the label that leads clients to it."""
+
+    name: str
+    ready: bool
+    active: bool
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The world around a Controller, in its namespace.
+
+    `config_maps` are those that the spec names, as far as they exist: file name to content. Of a key there
+    is a hash; None if the Secret or the key in it does not exist. `claim_modes` are the access modes of
+    persistence.existingClaim, None if there is no such claim. `slurm_conf` is what is in force, "" at first.
+
+    From Slurm: `job_partitions` are named by its job records, None unless Slurm has just told; `answering`
+    are the slurmctld hosts that answered the last ping, in the order of slurm.conf, empty if unknown.
+    """
+
+    slurm_key_hash: str | None = None
+    jwt_key_hash: str | None = None
+    config_maps: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    accounting: Accounting | None = None
+    nodesets: tuple[NodeSet, ...] = ()
+    claim_modes: frozenset[str] | None = None
+    slurm_conf: str = ""
+    rollout: Rollout | None = None
+    pods: tuple[SlurmctldPod, ...] = ()
+    job_partitions: frozenset[str] | None = None
+    answering: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""LoginSet: pods that users log in to over SSH and submit jobs from."""

@@ -1,0 +1,1 @@
+"""RestApi: slurmrestd behind a Service."""

@@ -1,0 +1,1 @@
+"""Token: a JSON web token for a Slurm user, kept fresh in a Secret."""
