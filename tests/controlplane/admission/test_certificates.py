@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import dataclasses
 import datetime
 import json
 import socket
@@ -15,6 +16,8 @@ import trustme
 
 from slurmery.admission import authority, identity, service
 from slurmery.admission.authority import Lives
+from slurmery.kube import config
+from slurmery.kube.client import Client
 from slurmery.kube.health import Address
 from slurmery.kube.meta import Key
 from slurmery.kube.resources import SECRETS, VALIDATING_WEBHOOKS
@@ -143,10 +146,31 @@ async def test_once_all_is_in_order_nothing_is_written(world: World) -> None:
     seen = len(world.plane.audit_log.read_text().splitlines())
     async with world.serving() as running:
         await until(lambda: _known(running))
+        (bundle,) = await world.trusted()
+        before = await asyncio.to_thread(handshake, running.port, bundle)
+        await world.kubectl("annotate", "secret", "-n", *world.authority, "looked=at")
         await asyncio.sleep(0.5)
+        assert await asyncio.to_thread(handshake, running.port, bundle) == before
     fresh = [json.loads(line) for line in world.plane.audit_log.read_text().splitlines()[seen:]]
     ours = {event["verb"] for event in fresh if event.get("userAgent", "").startswith("slurmery/")}
     assert ours <= {"get", "list", "watch"}
+
+
+async def test_a_webhook_that_may_not_touch_configurations_serves_all_the_same(world: World) -> None:
+    name, namespace = "restricted", world.namespace
+    verbs = "--verb=get,list,watch,create,patch"
+    await world.kubectl("create", "role", "keeper", "-n", namespace, verbs, "--resource=secrets")
+    await world.kubectl("create", "rolebinding", "keeper", "-n", namespace, "--role=keeper", f"--user={name}")
+    kubeconfig = world.plane.user(name, name)
+    async with (
+        Client(config.load(kubeconfig)) as client,
+        dataclasses.replace(world, client=client).serving() as running,
+    ):
+        await world.configure(running.port)
+        await until(lambda: _known(running))
+        bundle = (await world.client.get(SECRETS, world.authority))["data"]["ca.crt"]
+        assert await asyncio.to_thread(handshake, running.port, bundle)
+        assert await world.trusted() == {""}, "that is somebody else's to do"
 
 
 async def _known(running: service.Running) -> bool:

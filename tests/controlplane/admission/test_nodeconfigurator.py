@@ -19,8 +19,9 @@ async def stored(world: World, **parts: Any) -> dict[str, Any]:
 
 
 async def test_an_empty_object_shows_the_rebooter_that_it_stands_for(guarded: World) -> None:
-    without: dict[str, Any] = {}
-    for parts in (without, {"spec": {}}):
+    absent: dict[str, Any] = {}
+    empty: dict[str, Any] = {"spec": {}}
+    for parts in (absent, empty):
         spec = await stored(guarded, **parts)
 
         assert spec["rebooter"]["enabled"] is True

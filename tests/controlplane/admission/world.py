@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,7 +98,7 @@ class World:
         """In a thread, as the webhook answers in this one."""
         return await asyncio.to_thread(self.plane.kubectl, *arguments, stdin=stdin)
 
-    async def configure(self, port: int, which: Iterable[Hook] = hooks.ALL, **changes: Any) -> None:
+    async def configure(self, port: int, which: tuple[Hook, ...] = hooks.ALL, **changes: Any) -> None:
         """Let the API server ask the webhook at a port about objects of this namespace."""
         plan = Plan(
             self.namespace,
