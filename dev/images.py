@@ -16,6 +16,7 @@ import platform
 import shutil
 import ssl
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -61,7 +62,7 @@ class _Recipe:
     tag: str = ""
     """Images that do not depend on the Slurm release have one of their own."""
     sources: tuple[str, ...] = ()
-    """What the image takes from the checkout besides its own folder; its build context is then the checkout."""
+    """What it takes from the checkout besides its own folder; the checkout is then its build context."""
 
     @property
     def home(self) -> Path:
@@ -211,9 +212,10 @@ class _Workshop:
 
     def make_layers(self) -> None:
         advice = "look for the cause in the log, check that the package mirrors answer, and run this again"
-        options = ["--isolation", "chroot", "--layers", "--pull-never", *self._secrets()]
-        command = self._buildah("bud", *options, *_build_arguments(self._image, self._base))
-        self._run("the build of its Dockerfile", advice, *command)
+        with self._secrets() as secrets:
+            options = ["--isolation", "chroot", "--layers", "--pull-never", *secrets]
+            command = self._buildah("bud", *options, *_build_arguments(self._image, self._base))
+            self._run("the build of its Dockerfile", advice, *command)
 
     def make_archive(self) -> None:
         # This format is not compressed, which is right for a file that is read once, on the same machine.
@@ -224,15 +226,15 @@ class _Workshop:
             old.unlink()
         self._partial.replace(self._image.archive)
 
-    def _secrets(self) -> list[str]:
+    @contextmanager
+    def _secrets(self) -> Iterator[list[str]]:
         """What pip is told on this machine, for the builds that use it. No image keeps it."""
-        file = self._temporary / "pip.conf"
-        file.touch(0o600)
-        file.write_text(_pip_settings())
-        files = {"pip.conf": file, "ca": os.environ.get("PIP_CERT") or ssl.get_default_verify_paths().cafile}
-        return [
-            word for name, path in files.items() if path for word in ("--secret", f"id={name},src={path}")
-        ]
+        certificates = os.environ.get("PIP_CERT") or ssl.get_default_verify_paths().cafile
+        with tempfile.NamedTemporaryFile("w", dir=self._temporary) as settings:
+            settings.write(_pip_settings())
+            settings.flush()
+            files = {"pip.conf": settings.name, "ca": certificates}
+            yield [f"--secret=id={name},src={path}" for name, path in files.items() if path]
 
     def _buildah(self, *arguments: str) -> list[str]:
         store = ["--root", str(self._cache / "buildah"), "--runroot", str(self._runtime)]

@@ -9,9 +9,10 @@ from dev import paths
 from tests.unit.images.container import Container
 
 JAIL = """
-mkdir -p /mnt/jail/etc/slurm /var/spool/slurmctld /mnt/rest-jwt-key
-touch /mnt/jail/etc/slurm/slurm.conf /mnt/rest-jwt-key/rest_jwt.key
+mkdir -p /mnt/jail/etc /var/spool/slurmctld /mnt/rest-jwt-key
+touch /mnt/rest-jwt-key/rest_jwt.key
 echo jail >/mnt/jail/etc/passwd
+(sleep 0.3; mkdir /mnt/jail/etc/slurm; touch /mnt/jail/etc/slurm/slurm.conf) &
 """
 
 
@@ -73,6 +74,19 @@ def test_slurmrestd_gets_the_operators_arguments(container: Container) -> None:
     outcome = container.run("slurm/entrypoint/slurmrestd", "-s", "openapi/slurmctld", "0.0.0.0:6820")
     assert outcome.output == "daemon\n"
     assert container.arguments("slurmrestd") == ["-s", "openapi/slurmctld", "0.0.0.0:6820"]
+
+
+def test_slurmrestd_takes_soperators_configuration_and_limits(container: Container) -> None:
+    container.stub("slurmrestd")
+
+    container.run(
+        "slurm/entrypoint/slurmrestd",
+        setup="mkdir /mnt/slurm-configs",
+        env={"SLURMRESTD_THREAD_COUNT": "3", "SLURMRESTD_MAX_CONNECTIONS": "10"},
+    )
+    assert " ".join(container.arguments("slurmrestd")) == (
+        "-f /mnt/slurm-configs/slurm_rest.conf -a rest_auth/jwt -t 3 --max-connections 10 0.0.0.0:6820"
+    )
 
 
 def test_a_login_node_runs_sackd_beside_sshd(container: Container, tmp_path: Path) -> None:

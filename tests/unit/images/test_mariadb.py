@@ -62,6 +62,14 @@ def test_a_line_break_is_refused(container: Container) -> None:
     assert "line break" in outcome.output
 
 
+def test_a_user_without_a_password_is_refused(container: Container) -> None:
+    outcome = container.run(MARIADB, setup=VOLUME, env={"MARIADB_USER": "slurm"})
+
+    assert outcome.status == 1
+    assert "give it one" in outcome.output
+    assert not container.started("mariadbd")
+
+
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(codec="utf-8", min_codepoint=32), min_size=1, max_size=20))
 def test_no_password_ends_its_string(container: Container, password: str) -> None:
