@@ -48,6 +48,11 @@ test-e2e: $(STAMP) ## Real nodes, containers and Slurm
 	@$(BIN)/python -m dev up
 	$(PYTEST) tests/e2e
 
+.PHONY: bench
+bench: $(STAMP) ## Measured figures next to their limits
+	@$(BIN)/python -m dev build --controlplane
+	$(BIN)/python -m bench
+
 # --- the embedded cluster --------------------------------------------------
 
 .PHONY: up down status
@@ -65,10 +70,12 @@ format: $(STAMP) ## Rewrite the code as `make lint` wants it
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+COMPILE = $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
 .PHONY: lock
 lock: $(VENV)/bin/uv ## Refresh the pinned dependencies
-	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --upgrade pyproject.toml -o requirements.lock
-	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --group dev --constraint requirements.lock pyproject.toml -o requirements-dev.lock
+	$(COMPILE) --upgrade pyproject.toml -o requirements.lock
+	$(COMPILE) --group dev --constraint requirements.lock pyproject.toml -o requirements-dev.lock
+	echo 'hatchling>=1.27' | $(COMPILE) --upgrade - -o images/slurmery/build.lock
 
 .PHONY: hooks
 hooks: $(STAMP) ## Run the checks before each commit

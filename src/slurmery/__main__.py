@@ -1,0 +1,5 @@
+"""`python -m slurmery` is `slurmery`."""
+
+from slurmery.cli import main
+
+main()
