@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from dev import binaries
+from dev import binaries, paths
 
 
 def program(folder: Path, name: str, version: str) -> Path:
@@ -43,6 +43,6 @@ def test_another_content_is_another_home(monkeypatch: pytest.MonkeyPatch, tmp_pa
     source.mkdir(parents=True)
     (source / "go.mod").write_text("require go.etcd.io/etcd/server/v3 v3.6.5\n")
     before = binaries.ETCD.home
-    monkeypatch.setattr(binaries.paths, "ROOT", tmp_path)
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
 
     assert binaries.ETCD.home != before
