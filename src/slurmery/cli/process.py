@@ -20,6 +20,7 @@ from slurmery.kube.lease import Election
 from slurmery.kube.logs import logger
 from slurmery.kube.meta import Key
 from slurmery.kube.runtime import Listen, Runtime
+from slurmery.kube.transport import unfenced
 
 log = logger("process")
 
@@ -44,10 +45,13 @@ def run(settings: ServeSettings, wire: Wire, *, sync: timedelta = timedelta(minu
 async def _live(settings: ServeSettings, wire: Wire, sync: timedelta) -> None:
     cluster = config.load(settings.kubeconfig)
     identity = f"{socket.gethostname()}_{uuid.uuid4()}"
-    async with _client(cluster) as client:
-        runtime = Runtime(client, identity, _listen(settings, client), sync_seconds=sync.total_seconds())
+    election = _election(settings, cluster, identity)
+    fence = election.fence if election else unfenced
+    # Reviews of who may read metrics are every replica's business; all other writes are the leader's.
+    async with _client(cluster) as anyone, _client(cluster, fence) as leader:
+        runtime = Runtime(leader, identity, _listen(settings, anyone), sync_seconds=sync.total_seconds())
         async with wire(runtime):
-            await runtime.run(_election(settings, cluster, identity))
+            await runtime.run(election)
 
 
 def _listen(settings: ServeSettings, client: Client) -> Listen:
@@ -59,8 +63,8 @@ def _listen(settings: ServeSettings, client: Client) -> Listen:
     return replace(listen, metrics_tls=tls, metrics_guard=Authorizer(client))
 
 
-def _client(cluster: Config) -> Client:
-    return Client(cluster, observe=metrics.request_counter(cluster.server))
+def _client(cluster: Config, fence: Callable[[], None] = unfenced) -> Client:
+    return Client(cluster, observe=metrics.request_counter(cluster.server), fence=fence)
 
 
 def _election(settings: ServeSettings, cluster: Config, identity: str) -> Election | None:

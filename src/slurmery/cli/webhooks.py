@@ -6,6 +6,7 @@ from pathlib import Path
 
 from slurmery.admission.service import OwnAuthority, running, service_hosts
 from slurmery.cli.settings.shared import HookSettings
+from slurmery.kube.client import Client
 from slurmery.kube.logs import logger
 from slurmery.kube.meta import Key
 from slurmery.kube.runtime import Runtime
@@ -19,8 +20,10 @@ async def webhooks(settings: HookSettings, runtime: Runtime) -> AsyncIterator[No
     if settings.server_addr is None:
         yield
         return
-    certificates = _certificates(settings, runtime.client.config.namespace)
-    async with running(runtime.client, settings.server_addr, certificates) as service:
+    cluster = runtime.client.config
+    certificates = _certificates(settings, cluster.namespace)
+    # A client of their own: every replica answers reviews and keeps certificates, leading or not.
+    async with Client(cluster) as client, running(client, settings.server_addr, certificates) as service:
         runtime.probes.ready["webhooks"] = service.unready
         log.info("Webhooks served", port=service.port)
         yield

@@ -30,7 +30,6 @@ KUBELET = ("--metrics-bind-address={}:8080", "--health-probe-bind-address={}:808
 # Without an API server there is no authority for webhooks.
 VARIABLES = {"REBOOTER_NODE_NAME": "n", "ENABLE_WEBHOOKS": "false"}
 PROGRAMS = {
-    "operator": (*KUBELET, "--leader-elect=false"),
     "checks": KUBELET,
     "rebooter": KUBELET,
     "sconfigcontroller": KUBELET,
@@ -135,7 +134,7 @@ def test_a_link_of_an_upstream_name_is_that_program(address: str, tmp_path: Path
         "--jail-path=/jail",
     ]
     with program([str(manager), *flags], tmp_path) as process:
-        wait_ready(process, f"http://{address}:8081/readyz")
+        wait_listening(process, f"http://{address}:8081/readyz")
         process.send_signal(signal.SIGTERM)
         assert process.wait(STOPPED_SECONDS) == 0
     log = (tmp_path / "log").read_text()

@@ -4,10 +4,12 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
+from slurmery.api.slinky import Accounting, Controller, LoginSet, RestApi, Token
 from slurmery.cli import process
 from slurmery.cli.settings.operator import OperatorSettings
 from slurmery.cli.webhooks import webhooks
 from slurmery.kube.runtime import Runtime
+from slurmery.slinky.door import Door
 
 
 def run(settings: OperatorSettings) -> None:
@@ -20,6 +22,21 @@ async def _wired(settings: OperatorSettings, runtime: Runtime) -> AsyncIterator[
     async with AsyncExitStack() as stack:
         if settings.enable_webhooks:
             await stack.enter_async_context(webhooks(settings, runtime))
-        # The reconcilers of both front doors are added here.
-        await stack.enter_async_context(process.nothing_to_do(runtime))
+        await stack.enter_async_context(_slinky(settings).open(runtime))
         yield
+
+
+def _slinky(settings: OperatorSettings) -> Door:
+    """The front door slinky.slurm.net; its caches wait for as long as its CRDs are not served."""
+    return Door(
+        namespaces=settings.namespaces,
+        domain=settings.cluster_domain,
+        workers={
+            Accounting: settings.accounting_workers,
+            Controller: settings.controller_workers,
+            LoginSet: settings.loginset_workers,
+            RestApi: settings.restapi_workers,
+            Token: settings.token_workers,
+        },
+        time_limit=settings.reconcile_timeout.total_seconds(),
+    )

@@ -1,0 +1,24 @@
+"""What is known around an Accounting."""
+
+from slurmery.api.slinky import Accounting
+from slurmery.kube.meta import Key
+from slurmery.kube.resources import STATEFUL_SETS
+from slurmery.slinky import names
+from slurmery.slinky.accounting.observed import Observed
+from slurmery.slinky.world import World
+
+
+async def gather(world: World, accounting: Accounting) -> Observed:
+    """The world around an Accounting."""
+    spec, metadata = accounting.spec, accounting.metadata
+    namespace, storage = metadata.namespace, spec.storage_config
+    workload = Key(namespace, names.accounting(metadata.name))
+    password = await world.secret_value(namespace, storage.password_key_ref if storage else None)
+    return Observed(
+        slurm_key_hash=await world.secret_hash(namespace, spec.slurm_key_ref),
+        jwt_key_hash=await world.secret_hash(namespace, spec.jwt_key),
+        jwks_hash=await world.config_map_hash(namespace, spec.jwks_key_ref),
+        # A password that is not text cannot be written to slurmdbd.conf; its database will say so.
+        password=None if password is None else password.decode(errors="replace"),
+        rollout=world.rollout(STATEFUL_SETS, workload, metadata.uid),
+    )

@@ -1,0 +1,120 @@
+"""The caches of this front door: what it knows of the cluster without asking."""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, Generic, TypeVar, cast
+
+from slurmery.kube.controller import Controller, Keys
+from slurmery.kube.informer import Informer
+from slurmery.kube.meta import Key, Resource, Selection, View
+from slurmery.kube.observed import OWNER_INDEX, owners
+from slurmery.kube.ownership import Footprint
+from slurmery.kube.resources import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    PERSISTENT_VOLUME_CLAIMS,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    SECRETS,
+    SERVICES,
+    STATEFUL_SETS,
+)
+from slurmery.kube.runtime import Runtime
+from slurmery.kube.store import Index
+from slurmery.slinky import names
+from slurmery.slinky.controller.services import SERVICE_MONITORS
+from slurmery.slinky.references import USES, uses
+from slurmery.slinky.views import (
+    ACCOUNTINGS,
+    CONTROLLERS,
+    LOGIN_SETS,
+    NODE_SETS,
+    REST_APIS,
+    TOKENS,
+    Claim,
+    Custom,
+    Pod,
+    Workload,
+)
+
+V = TypeVar("V", bound=View)
+
+_CUSTOM: Final = (CONTROLLERS, NODE_SETS, LOGIN_SETS, ACCOUNTINGS, REST_APIS, TOKENS)
+_METADATA: Final = (SERVICES, SECRETS, CONFIG_MAPS, POD_DISRUPTION_BUDGETS, SERVICE_MONITORS)
+WORKLOADS: Final = (STATEFUL_SETS, DEPLOYMENTS)
+
+
+class Cache(Generic[V]):
+    """One resource in all the namespaces that are looked after, one informer for each."""
+
+    def __init__(self, informers: Sequence[Informer[V]]) -> None:
+        self.informers = informers
+
+    def get(self, key: Key) -> V | None:
+        return next((found for one in self.informers if (found := one.store.get(key))), None)
+
+    def by(self, index: str, value: Hashable) -> list[V]:
+        return [found for one in self.informers for found in one.store.by(index, value)]
+
+    def subscribe(self, handler: Callable[[V | None, V | None], None]) -> None:
+        for informer in self.informers:
+            informer.subscribe(handler)
+
+    def wakes(
+        self,
+        controller: Controller,
+        keys: Keys[V] | None = None,
+        *,
+        relevant: Callable[[V, V], bool] | None = None,
+    ) -> None:
+        """Let changes here reach a controller."""
+        for informer in self.informers:
+            controller.watch(informer, keys, relevant=relevant)
+
+
+class Caches:
+    """Secrets, ConfigMaps and whatever else is only owned are known by their metadata alone."""
+
+    def __init__(self, runtime: Runtime, namespaces: Sequence[str] = ()) -> None:
+        self._runtime = runtime
+        self._namespaces = namespaces or (None,)
+        self.custom = {one: self._cache(Selection(one), Custom, {USES: uses}) for one in _CUSTOM}
+        self.metadata = {
+            one: self._cache(Selection(one, metadata_only=True), Footprint, {OWNER_INDEX: owners})
+            for one in _METADATA
+        }
+        self.workloads = {
+            one: self._cache(Selection(one), Workload, {OWNER_INDEX: owners}) for one in WORKLOADS
+        }
+        slurmctld = f"{names.NAME_LABEL}={names.SLURMCTLD.name}"
+        self.slurmctld_pods = self._cache(
+            Selection(PODS, label_selector=slurmctld), Pod, {"instance": instance}
+        )
+        self.claims = self._cache(Selection(PERSISTENT_VOLUME_CLAIMS), Claim, {})
+
+    @property
+    def owned(self) -> Mapping[Resource, Cache[Footprint]]:
+        """Whatever we apply."""
+        # A cache of workloads is one of footprints to whoever only reads it.
+        return {**self.metadata, **cast("Mapping[Resource, Cache[Footprint]]", self.workloads)}
+
+    def users(self, kind: Resource, used: Resource, key: Key) -> list[Custom]:
+        """The objects of a kind whose specs name an object."""
+        return self.custom[kind].by(USES, (used, key))
+
+    def pods_of(self, key: Key) -> list[Pod]:
+        """The slurmctld pods of a Controller."""
+        return self.slurmctld_pods.by("instance", key)
+
+    def _cache(self, all_of: Selection, view: type[V], indexes: Mapping[str, Index[V]]) -> Cache[V]:
+        return Cache(
+            [
+                self._runtime.informer(replace(all_of, namespace=namespace), view, indexes)
+                for namespace in self._namespaces
+            ]
+        )
+
+
+def instance(pod: Pod) -> Sequence[Key]:
+    """The custom resource that a pod belongs to, by its label."""
+    return (Key(pod.metadata.namespace, pod.labels.get(names.INSTANCE_LABEL, "")),)

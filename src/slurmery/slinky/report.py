@@ -1,0 +1,66 @@
+"""How an object stands, written where people look: its status, and Events about what changed."""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from slurmery.api.condition import Condition as Stamped
+from slurmery.kube.client import Client
+from slurmery.kube.errors import NotFoundError
+from slurmery.kube.events import Recorder, Regarding
+from slurmery.kube.meta import Key, Resource
+from slurmery.slinky.conditions import Condition, changes, stamped
+from slurmery.slinky.views import Custom
+
+Status = Mapping[str, Any]
+
+
+class _Written(NamedTuple):
+    uid: str
+    version: int
+    status: Status
+
+
+class Reporter:
+    """Reports on the objects of one kind; a status that says the same already costs nothing."""
+
+    def __init__(self, client: Client, recorder: Recorder, resource: Resource) -> None:
+        self._client = client
+        self._recorder = recorder
+        self._resource = resource
+        # Our own writes that the cache may not show yet: else the next look would write them again.
+        self._ahead: dict[Key, _Written] = {}
+
+    async def report(self, view: Custom, conditions: Iterable[Condition], beside: Status) -> None:
+        """Make the status say so; `beside` are its other fields, None for one that must not be there."""
+        conditions = tuple(conditions)
+        status = self._status(view)
+        before = [Stamped.model_validate(each) for each in status.get("conditions") or ()]
+        generation = view.metadata.generation or 0
+        wanted = {**beside, "conditions": stamped(conditions, before, generation, datetime.now(UTC))}
+        if all(status.get(name) == value for name, value in wanted.items()):
+            return
+        try:
+            answer = await self._client.patch(
+                self._resource, view.key, {"status": wanted}, subresource="status"
+            )
+        except NotFoundError:
+            return
+        metadata = answer["metadata"]
+        self._ahead[view.key] = _Written(metadata["uid"], int(metadata["resourceVersion"]), answer["status"])
+        regarding = Regarding(self._resource, view.key, view.metadata.uid)
+        for event in changes(conditions, before):
+            # How a new object stands is no change; only what is wrong with it is worth an Event.
+            if before or event.type == "Warning":
+                self._recorder.record(regarding, event.type, event.reason, event.note, action=event.action)
+
+    def forget(self, key: Key) -> None:
+        """The object is gone."""
+        self._ahead.pop(key, None)
+
+    def _status(self, view: Custom) -> Status:
+        ahead = self._ahead.get(view.key)
+        if ahead and ahead.uid == view.metadata.uid and ahead.version > int(view.metadata.resource_version):
+            return ahead.status
+        self.forget(view.key)
+        return view.status or {}

@@ -1,0 +1,108 @@
+"""What the caches keep of objects, and how a custom resource is read as its model."""
+
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from slurmery.api import slinky
+from slurmery.api.resource import CustomResource
+from slurmery.kube.meta import Manifest, Resource, View
+from slurmery.kube.ownership import Footprint
+from slurmery.slinky.conditions import Rollout
+
+M = TypeVar("M", bound=CustomResource)
+
+
+def resource(kind: type[CustomResource]) -> Resource:
+    """Where the API server serves a kind."""
+    place = kind.place
+    return Resource(place.group, place.version, place.plural, place.kind)
+
+
+CONTROLLERS: Final = resource(slinky.Controller)
+NODE_SETS: Final = resource(slinky.NodeSet)
+LOGIN_SETS: Final = resource(slinky.LoginSet)
+ACCOUNTINGS: Final = resource(slinky.Accounting)
+REST_APIS: Final = resource(slinky.RestApi)
+TOKENS: Final = resource(slinky.Token)
+
+
+class Custom(View, frozen=True, gc=False):
+    """A custom resource of any kind, as it was written."""
+
+    spec: dict[str, Any] = msgspec.field(default_factory=dict)
+    status: dict[str, Any] | None = None
+
+
+def read(kind: type[M], view: Custom) -> M:
+    """The model. Raises ValueError if the object does not fit it: a CRD that is not ours let it in."""
+    return kind.model_validate(manifest(kind, view))
+
+
+def manifest(kind: type[CustomResource], view: Custom) -> Manifest:
+    """The object as JSON."""
+    return {
+        "apiVersion": kind.place.api_version,
+        "kind": kind.place.kind,
+        "metadata": msgspec.to_builtins(view.metadata),
+        "spec": view.spec,
+        "status": view.status,
+    }
+
+
+class _Pods(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    observed_generation: int = 0
+    replicas: int = 0
+    ready_replicas: int = 0
+    updated_replicas: int = 0
+
+
+class Workload(Footprint, frozen=True, gc=False):
+    """A StatefulSet or Deployment of ours."""
+
+    status: _Pods = _Pods()
+
+    @property
+    def rollout(self) -> Rollout:
+        """What it reports of its pods."""
+        status = self.status
+        return Rollout(
+            generation=self.metadata.generation or 0,
+            observed_generation=status.observed_generation,
+            replicas=status.replicas,
+            ready=status.ready_replicas,
+            updated=status.updated_replicas,
+        )
+
+
+class _PodCondition(msgspec.Struct, frozen=True, gc=False):
+    type: str
+    status: str
+
+
+class _PodStatus(msgspec.Struct, frozen=True, gc=False):
+    conditions: tuple[_PodCondition, ...] | None = None
+
+
+class Pod(View, frozen=True, gc=False):
+    """A pod, and whether it is ready."""
+
+    status: _PodStatus = _PodStatus()
+
+    @property
+    def ready(self) -> bool:
+        return any(each.type == "Ready" and each.status == "True" for each in self.status.conditions or ())
+
+
+class _ClaimSpec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    access_modes: tuple[str, ...] | None = None
+
+
+class Claim(View, frozen=True, gc=False):
+    """A PersistentVolumeClaim, and who may mount it."""
+
+    spec: _ClaimSpec = _ClaimSpec()
+
+    @property
+    def modes(self) -> frozenset[str]:
+        return frozenset(self.spec.access_modes or ())

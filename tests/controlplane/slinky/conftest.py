@@ -1,0 +1,58 @@
+"""An API server with the garbage collector and the workload controllers of Kubernetes, and our operator."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from dev.controlplane import ControlPlane
+from slurmery.api import slinky
+from slurmery.api.crd import crd
+from slurmery.kube import config
+from slurmery.kube.client import Client
+from slurmery.kube.meta import Key
+from slurmery.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
+
+from .scene import Operator, Scene
+
+
+@pytest.fixture(scope="session")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """Pods are made, though nobody runs them."""
+    with ControlPlane(tmp_path_factory.mktemp("slinky")) as plane:
+        plane.start_controller_manager()
+        asyncio.run(_define(plane))
+        yield plane
+
+
+async def _define(plane: ControlPlane) -> None:
+    async with Client(config.load(plane.kubeconfig)) as client:
+        for kind in slinky.KINDS:
+            await client.apply(CUSTOM_RESOURCE_DEFINITIONS, crd(kind), manager="tests")
+    names = [f"crd/{kind.place.plural}.{kind.place.group}" for kind in slinky.KINDS]
+    plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", *names)
+
+
+@pytest.fixture
+async def client(plane: ControlPlane) -> AsyncIterator[Client]:
+    async with Client(config.load(plane.kubeconfig)) as client:
+        yield client
+
+
+@pytest.fixture
+async def scene(plane: ControlPlane, client: Client) -> AsyncIterator[Scene]:
+    """A namespace of the test's own, with the Secrets that clusters need."""
+    name = f"test-{uuid.uuid4().hex[:8]}"
+    await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    yield Scene(plane, client, name)
+    await client.delete(NAMESPACES, Key("", name))
+
+
+@pytest.fixture
+async def operator(scene: Scene) -> AsyncIterator[Operator]:
+    """Our operator at work in that namespace."""
+    operator = Operator(scene)
+    await operator.start()
+    yield operator
+    await operator.stop()

@@ -1,0 +1,72 @@
+"""Tokens on a real API server."""
+
+import base64
+
+from slurmery.kube.resources import SECRETS
+from slurmery.slinky.token import jwt
+from slurmery.slinky.views import TOKENS
+
+from .scene import KEYS, Operator, Scene, all_owned_by, until
+
+SPEC = {"jwtKeyRef": KEYS["jwtKeyRef"], "username": "alice"}
+
+
+async def claims(scene: Scene, key: str) -> jwt.Claims | None:
+    [secret] = await scene.exists(SECRETS, "key-jwt-alice")
+    return jwt.verified(key.encode(), base64.b64decode(secret["data"]["SLURM_JWT"]).decode())
+
+
+async def test_a_token_is_issued_into_a_secret_that_it_owns(scene: Scene, operator: Operator) -> None:
+    await scene.secret("keys", jwt_key="first")
+    await scene.create(TOKENS, "key", SPEC)
+    assert all_owned_by(await scene.exists(SECRETS, "key-jwt-alice"), "Token", "key")
+    issued = await claims(scene, "first")
+    assert issued
+    assert issued.user == "alice"
+    await scene.says(TOKENS, "key", "Ready", "True")
+    assert "alice" in scene.kubectl("get", "token", "key")
+
+
+async def test_a_token_is_refreshed_before_it_expires(scene: Scene, operator: Operator) -> None:
+    await scene.secret("keys", jwt_key="first")
+    await scene.create(TOKENS, "key", {**SPEC, "lifetime": "5s"})
+    before = await claims(scene, "first")
+
+    async def refreshed() -> bool:
+        return await claims(scene, "first") != before
+
+    await until(refreshed, seconds=10)
+
+
+async def test_a_token_recovers_from_a_changed_key(scene: Scene, operator: Operator) -> None:
+    await scene.secret("keys", jwt_key="first")
+    await scene.create(TOKENS, "key", SPEC)
+    assert await claims(scene, "first")
+    await scene.secret("keys", jwt_key="second")
+
+    async def recovered() -> bool:
+        return await claims(scene, "second") is not None
+
+    await until(recovered)
+
+
+async def test_a_token_waits_for_its_key(scene: Scene, operator: Operator) -> None:
+    await scene.create(TOKENS, "key", SPEC)
+    await scene.says(TOKENS, "key", "Ready", "False", "Secret keys")
+    await scene.secret("keys", jwt_key="first")
+    assert await claims(scene, "first")
+
+
+async def test_a_token_leaves_somebody_elses_secret_alone_and_takes_its_place_when_it_is_gone(
+    scene: Scene, operator: Operator
+) -> None:
+    await scene.secret("keys", jwt_key="first")
+    await scene.secret("taken", password="precious")
+    [before] = await scene.exists(SECRETS, "taken")
+    await scene.create(TOKENS, "key", {**SPEC, "secretRef": {"name": "taken", "key": "token"}})
+    await scene.says(TOKENS, "key", "Ready", "False", "belongs to somebody else")
+    assert await scene.exists(SECRETS, "taken") == [before]
+    await scene.delete(SECRETS, "taken")
+    await scene.says(TOKENS, "key", "Ready", "True")
+    [secret] = await scene.exists(SECRETS, "taken")
+    assert set(secret["data"]) == {"token"}
