@@ -2,7 +2,8 @@
 
 its own children                          ──► the object
 Secrets, ConfigMaps, claims, Accountings  ──► the objects whose specs name them
-a Controller, its Secrets and children    ──► its RestApis and LoginSets
+a Controller, its Secrets and children    ──► its RestApis, LoginSets and NodeSets
+a worker pod, its Kubernetes node, Slurm  ──► the NodeSet
 a NodeSet, a RestApi, a slurmctld pod     ──► its Controller
 """
 
@@ -10,10 +11,10 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from slurmery.api.resource import CustomResource
-from slurmery.api.slinky import Accounting, Controller, LoginSet, RestApi, Token
+from slurmery.api.slinky import Accounting, Controller, LoginSet, NodeSet, RestApi, Token
 from slurmery.kube.apply import Applier
 from slurmery.kube.controller import Controller as Workers
 from slurmery.kube.controller import TerminalError, controller_of, not_only_status
@@ -33,6 +34,8 @@ from slurmery.slinky.links import Links, Reach, in_cluster
 from slurmery.slinky.loginset.decide import decide as decide_loginset
 from slurmery.slinky.loginset.decide import status as loginset_status
 from slurmery.slinky.loginset.gather import gather as gather_loginset
+from slurmery.slinky.nodeset.fleet import Fleet
+from slurmery.slinky.nodeset.reconcile import Reconcile as ReconcileNodeSet
 from slurmery.slinky.reconcile import Kind, Reconcile
 from slurmery.slinky.references import uses
 from slurmery.slinky.report import Reporter
@@ -44,6 +47,9 @@ from slurmery.slinky.token.gather import labels as token_labels
 from slurmery.slinky.token.gather import status as token_status
 from slurmery.slinky.views import ACCOUNTINGS, CONTROLLERS, LOGIN_SETS, NODE_SETS, REST_APIS, Custom, resource
 from slurmery.slinky.world import World
+
+# The kinds that live by the Secrets and files of their Controller.
+_OF_A_CLUSTER: Final = frozenset({REST_APIS, LOGIN_SETS, NODE_SETS})
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,19 @@ class Door:
             )
             _wake(workers, served, caches)
             runtime.add(workers)
+        fleet = Fleet(runtime, caches, self.namespaces)
+        reporter = Reporter(runtime.client, recorder, NODE_SETS)
+        nodesets = Workers(
+            "nodeset",
+            ReconcileNodeSet(runtime.client, world, links, fleet, applier=applier, reporter=reporter),
+            _unreported,
+            workers=self.workers.get(NodeSet, 1),
+            time_limit=self.time_limit,
+        )
+        _wake(nodesets, NODE_SETS, caches)
+        fleet.wakes(nodesets)
+        links.changed.append(partial(_wake_nodesets, nodesets, caches))
+        runtime.add(nodesets)
         try:
             yield
         finally:
@@ -137,10 +156,15 @@ def _wake(workers: Workers, kind: Resource, caches: Caches) -> None:
         caches.claims.wakes(workers, _concerned(caches, kind, PERSISTENT_VOLUME_CLAIMS))
         caches.slurmctld_pods.wakes(workers, instance)
         caches.custom[REST_APIS].wakes(workers, _cluster_of, relevant=not_only_status)
-    if kind in {REST_APIS, LOGIN_SETS}:
+    if kind in _OF_A_CLUSTER:
         caches.custom[CONTROLLERS].wakes(
             workers, _concerned(caches, kind, CONTROLLERS), relevant=not_only_status
         )
+
+
+def _wake_nodesets(workers: Workers, caches: Caches, controller: Key) -> None:
+    for nodeset in caches.users(NODE_SETS, CONTROLLERS, controller):
+        workers.queue.add(nodeset.key)
 
 
 def _concerned(caches: Caches, kind: Resource, changed: Resource) -> Callable[[View], Iterable[Key]]:
@@ -150,7 +174,7 @@ def _concerned(caches: Caches, kind: Resource, changed: Resource) -> Callable[[V
     def find(view: View) -> Iterable[Key]:
         yield from owner(view)
         yield from (user.key for user in caches.users(kind, changed, view.key))
-        if kind in {REST_APIS, LOGIN_SETS}:
+        if kind in _OF_A_CLUSTER:
             clusters = {*cluster(view), *(one.key for one in caches.users(CONTROLLERS, changed, view.key))}
             for key in clusters:
                 yield from (user.key for user in caches.users(kind, CONTROLLERS, key))

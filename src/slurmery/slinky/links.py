@@ -14,13 +14,13 @@ from slurmery.slinky.views import CONTROLLERS, Custom, read
 from slurmery.slinky.world import World
 from slurmery.slurm.clusters import Clusters, Endpoint
 from slurmery.slurm.errors import TokenError
-from slurmery.slurm.snapshot import Part, Snapshot
+from slurmery.slurm.snapshot import Changes, Part, Snapshot
 from slurmery.slurm.tokens import SignedTokens
 
 Reach = Callable[[RestApi], str]
 
 # Jobs are asked for more often than partitions, so that most of the time theirs is the later answer.
-INTERVALS: Final[Mapping[Part, float]] = {Part.JOBS: 10.0, Part.PARTITIONS: 30.0}
+INTERVALS: Final[Mapping[Part, float]] = {Part.NODES: 5.0, Part.JOBS: 10.0, Part.PARTITIONS: 30.0}
 _FRESH_SECONDS: Final = 60.0
 
 # To partitions in one of these states no job can be submitted.
@@ -38,7 +38,9 @@ class Links:
     def __init__(
         self, world: World, reach: Reach = in_cluster, intervals: Mapping[Part, float] = INTERVALS
     ) -> None:
-        self.clusters = Clusters(lambda _key, _changes: None)
+        self.clusters = Clusters(self._tell)
+        self.changed: list[Callable[[Key], None]] = []
+        """Called with the key of a Controller whose Slurm said something new of its nodes."""
         self._world = world
         self._reach = reach
         self._intervals = intervals
@@ -55,6 +57,11 @@ class Links:
         at = Endpoint(self._reach(oldest), self._intervals)
         self.clusters.follow(str(key), at, SignedTokens(lambda: self._signing_key(key)))
         return self.clusters.snapshot(str(key))
+
+    def _tell(self, cluster: str, changes: Changes) -> None:
+        if changes.part is Part.NODES:
+            for told in self.changed:
+                told(Key(*cluster.split("/", 1)))
 
     async def _signing_key(self, key: Key) -> bytes:
         view = self._world.caches.custom[CONTROLLERS].get(key)

@@ -36,7 +36,7 @@ _FIELDS: Final[Mapping[str, Resource]] = {
 def uses(view: Custom) -> Iterable[Reference]:
     """The index: everything in its namespace that the object's spec names."""
     namespace = view.metadata.namespace
-    spec = {**view.spec, **(view.spec.get("storageConfig") or {})}
+    spec = {**view.spec, **(view.spec.get("storageConfig") or {}), **(view.spec.get("ssh") or {})}
     named = {(_FIELDS[field], name) for field in _FIELDS.keys() & spec.keys() for name in _names(spec[field])}
     claim = (spec.get("persistence") or {}).get("existingClaim")
     if claim:

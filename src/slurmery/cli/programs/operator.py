@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
-from slurmery.api.slinky import Accounting, Controller, LoginSet, RestApi, Token
+from slurmery.api.slinky import Accounting, Controller, LoginSet, NodeSet, RestApi, Token
 from slurmery.cli import process
 from slurmery.cli.settings.operator import OperatorSettings
 from slurmery.cli.webhooks import webhooks
@@ -35,6 +35,7 @@ def _slinky(settings: OperatorSettings) -> Door:
             Accounting: settings.accounting_workers,
             Controller: settings.controller_workers,
             LoginSet: settings.loginset_workers,
+            NodeSet: settings.nodeset_workers,
             RestApi: settings.restapi_workers,
             Token: settings.token_workers,
         },

@@ -1,0 +1,83 @@
+"""The caches of NodeSets: worker pods, Kubernetes nodes, and what of our doing they do not show yet."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from slurmery.kube.controller import Controller as Workers
+from slurmery.kube.controller import controller_of
+from slurmery.kube.expectations import Expectations
+from slurmery.kube.meta import Key, Selection
+from slurmery.kube.resources import NODES, PODS
+from slurmery.kube.runtime import Runtime
+from slurmery.slinky import names
+from slurmery.slinky.caches import Cache, Caches
+from slurmery.slinky.nodeset.observe import DAEMON_SET
+from slurmery.slinky.nodeset.views import Host, WorkerPod, not_only_heartbeat
+from slurmery.slinky.views import NODE_SETS
+
+_OWNER: Final = "owner"
+_PLACE: Final = "place"
+
+_nodeset_of = controller_of(NODE_SETS)
+
+
+class Fleet:
+    """All workers of the namespaces that are looked after."""
+
+    def __init__(self, runtime: Runtime, caches: Caches, namespaces: Sequence[str] = ()) -> None:
+        self.expectations = Expectations[Key]()
+        self._nodesets = caches.custom[NODE_SETS]
+        workers = f"{names.NAME_LABEL}={names.SLURMD.name}"
+        self._pods = Cache(
+            [
+                runtime.informer(
+                    Selection(PODS, namespace, label_selector=workers),
+                    WorkerPod,
+                    {_OWNER: _owner, _PLACE: _place},
+                )
+                for namespace in namespaces or (None,)
+            ]
+        )
+        self._hosts = runtime.informer(Selection(NODES), Host)
+        self._pods.subscribe(self._strike_out)
+
+    def wakes(self, workers: Workers) -> None:
+        """Let changes here reach the NodeSets that they concern."""
+        self._pods.wakes(workers, _nodeset_of)
+        workers.watch(self._hosts, self._concerned, relevant=not_only_heartbeat)
+
+    def pods_of(self, uid: str) -> Sequence[WorkerPod]:
+        """The pods of a NodeSet."""
+        return sorted(self._pods.by(_OWNER, uid), key=lambda pod: pod.metadata.name)
+
+    def hosts(self, wanted: Iterable[str] | None = None) -> Mapping[str, Host]:
+        """The Kubernetes nodes of these names that exist, or all of them."""
+        if wanted is None:
+            return {host.metadata.name: host for host in self._hosts.store.all()}
+        found = ((name, self._hosts.store.get(Key("", name))) for name in set(wanted))
+        return {name: host for name, host in found if host}
+
+    def _concerned(self, host: Host) -> Iterable[Key]:
+        """Who has a worker there, and who might want one."""
+        keys = {key for pod in self._pods.by(_PLACE, host.metadata.name) for key in _nodeset_of(pod)}
+        for informer in self._nodesets.informers:
+            keys |= {view.key for view in informer.store.all() if view.spec.get("scalingMode") == DAEMON_SET}
+        return keys
+
+    def _strike_out(self, old: WorkerPod | None, new: WorkerPod | None) -> None:
+        pod = new or old
+        for key in _nodeset_of(pod) if pod else ():
+            if new:
+                self.expectations.seen(key, new.metadata.name)
+            if pod and (new is None or new.deleting):
+                self.expectations.seen(key, pod.metadata.uid)
+            if old and new and old.metadata.uid != new.metadata.uid:
+                self.expectations.seen(key, old.metadata.uid)
+
+
+def _owner(pod: WorkerPod) -> Sequence[str]:
+    return (pod.controller.uid,) if pod.controller else ()
+
+
+def _place(pod: WorkerPod) -> Sequence[str]:
+    return (pod.spec.node_name,) if pod.spec.node_name else ()

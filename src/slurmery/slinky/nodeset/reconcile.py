@@ -1,0 +1,174 @@
+"""Reconciling a NodeSet: gather, decide, apply, act, report.
+
+Workers are pods that we make and delete ourselves, so the steps differ from those of the other kinds: a
+NodeSet that is being deleted is held by a finalizer until its workers are drained and gone, and the status
+tells what they wait for.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final
+
+from slurmery.api.slinky import NodeSet
+from slurmery.kube.apply import Act as Applied
+from slurmery.kube.apply import Applier
+from slurmery.kube.client import Client
+from slurmery.kube.controller import Result
+from slurmery.kube.desired import Desired, Owner
+from slurmery.kube.meta import Key
+from slurmery.kube.resources import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, PODS, SERVICES
+from slurmery.slinky import names
+from slurmery.slinky.conditions import PROGRESSING, READY, Condition, Problem, degrade, degraded
+from slurmery.slinky.links import Links
+from slurmery.slinky.nodeset import build, marks, status
+from slurmery.slinky.nodeset.act import Act, Blueprints, Outcome, concurrently, tolerantly
+from slurmery.slinky.nodeset.decide import Decision, claims_of, decide, pod, spent_claims
+from slurmery.slinky.nodeset.fleet import Fleet
+from slurmery.slinky.nodeset.gather import Gathered, gather
+from slurmery.slinky.nodeset.history import History
+from slurmery.slinky.nodeset.words import Told
+from slurmery.slinky.report import Reporter
+from slurmery.slinky.views import NODE_SETS, Custom, read
+from slurmery.slinky.world import World
+from slurmery.slurm.snapshot import Part
+from slurmery.workers.model import Worker
+
+# While something is under way, and to notice that Slurm has fallen silent.
+_SOON: Final = 3.0
+_LATER: Final = 30.0
+_UNREADABLE: Final = "Nothing is changed until the spec can be read."
+
+
+class Reconcile:
+    """Makes the world match one NodeSet, and says how it stands."""
+
+    def __init__(  # noqa: PLR0913 - it stands where all parts meet
+        self,
+        client: Client,
+        world: World,
+        links: Links,
+        fleet: Fleet,
+        *,
+        applier: Applier,
+        reporter: Reporter,
+    ) -> None:
+        self._client = client
+        self._world = world
+        self._links = links
+        self._fleet = fleet
+        self._applier = applier
+        self._reporter = reporter
+        self._history = History(client)
+        self._told: dict[Key, Told] = defaultdict(Told)
+
+    async def __call__(self, key: Key, /) -> Result:
+        view = self._world.caches.custom[NODE_SETS].get(key)
+        if view is None:
+            self._fleet.expectations.forget(key)
+            self._reporter.forget(key)
+            self._history.forget(key)
+            return Result()
+        try:
+            nodeset = read(NodeSet, view)
+        except ValueError as error:
+            await self._reporter.report(view, _misfit(error), {})
+            return Result()
+        if not view.deleting and marks.FINALIZER not in (view.metadata.finalizers or ()):
+            await self._hold(view)
+        told = self._told[Key(key.namespace, nodeset.spec.controller_ref.name)]
+        seen = await gather(self._world, self._links, self._fleet, told, nodeset)
+        decision = decide(nodeset, seen)
+        refused = [] if view.deleting else await self._apply(view, nodeset, seen)
+        settled = self._fleet.expectations.settled(key)
+        outcome = await self._act(nodeset, seen, decision, told) if settled else Outcome()
+        await self._tell_pods(nodeset, seen, decision, outcome)
+        if view.deleting and settled and not seen.pods:
+            await self._release(view)
+            return Result()
+        conditions = degrade(status.conditions(nodeset, decision.standing), [*refused, *outcome.problems])
+        await self._reporter.report(view, conditions, status.fields(nodeset, decision.standing))
+        if decision.template and not view.deleting:
+            in_use = {each.labels.get(names.HASH_LABEL, "") for each in seen.pods.values()}
+            await self._history.keep(nodeset, decision.standing.revision, in_use)
+        return Result(_SOON if _unsettled(decision, outcome) else _LATER)
+
+    async def _apply(self, view: Custom, nodeset: NodeSet, seen: Gathered) -> list[Problem]:
+        """The objects around the workers; the answer is what the server would not have."""
+        controller = nodeset.spec.controller_ref.name
+        shared = Owner(NODE_SETS, view.key, view.metadata.uid, names.cluster_worker_selector(controller))
+        own = Owner(
+            NODE_SETS, view.key, view.metadata.uid, names.worker_labels(view.metadata.name, controller)
+        )
+        ssh = nodeset.spec.ssh and nodeset.spec.ssh.enabled
+        desired = [Desired(CONFIG_MAPS, build.ssh_config(nodeset))] if ssh else []
+        outcomes = await self._applier.apply(own, desired, prune=(CONFIG_MAPS,))
+        if seen.siblings:
+            around = [
+                Desired(SERVICES, build.worker_service(seen.siblings), owned=False),
+                Desired(POD_DISRUPTION_BUDGETS, build.worker_pdb(seen.siblings), owned=False),
+            ]
+            outcomes += await self._applier.apply(shared, around)
+        return [Problem(each.reason, each.message) for each in outcomes if each.act is Applied.BLOCKED]
+
+    async def _act(self, nodeset: NodeSet, seen: Gathered, decision: Decision, told: Told) -> Outcome:
+        key = Key(nodeset.metadata.namespace, nodeset.metadata.name)
+        cluster = str(Key(key.namespace, nodeset.spec.controller_ref.name))
+        blueprints = Blueprints(
+            pod=partial(pod, nodeset, seen, decision),
+            claims=partial(claims_of, nodeset, seen),
+            spent=partial(spent_claims, nodeset, seen),
+        )
+        act = Act(self._client, self._fleet.expectations, key)
+        client = self._links.clusters.client(cluster)
+        outcome = await act.carry_out(decision.plan, seen.pods, blueprints, client, told)
+        followed = Part.NODES in seen.slurm.snapshot.asked
+        if followed and (decision.plan.drain or decision.plan.undrain):
+            self._links.clusters.poke(cluster, Part.NODES)
+        return outcome
+
+    async def _tell_pods(
+        self, nodeset: NodeSet, seen: Gathered, decision: Decision, outcome: Outcome
+    ) -> None:
+        """What Slurm says of the workers, where people and budgets look for it."""
+        now = datetime.fromtimestamp(seen.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        gone = {each.pod for each in outcome.deleted}
+        here = [each for each in decision.standing.workers if not each.terminating and each.pod not in gone]
+
+        async def write(worker: Worker) -> None:
+            live = seen.pods[worker.pod]
+            if label := status.protection(nodeset, worker, live):
+                await self._client.patch(PODS, live.key, label)
+            if said := status.pod_conditions(worker, live, now):
+                await self._client.patch(PODS, live.key, said, kind="strategic", subresource="status")
+
+        await concurrently(here, tolerantly(write, "FailedUpdate", outcome))
+
+    async def _hold(self, view: Custom) -> None:
+        await self._set_finalizers(view, [*(view.metadata.finalizers or ()), marks.FINALIZER])
+
+    async def _release(self, view: Custom) -> None:
+        held = view.metadata.finalizers or ()
+        if marks.FINALIZER in held:
+            await self._set_finalizers(view, [each for each in held if each != marks.FINALIZER])
+
+    async def _set_finalizers(self, view: Custom, finalizers: Sequence[str]) -> None:
+        metadata = {"resourceVersion": view.metadata.resource_version, "finalizers": finalizers}
+        await self._client.patch(NODE_SETS, view.key, {"metadata": metadata})
+
+
+def _unsettled(decision: Decision, outcome: Outcome) -> bool:
+    plan = decision.plan
+    steps = (plan.mark, plan.unmark, plan.drain, plan.undrain, plan.delete, plan.create, plan.waits)
+    arriving = any(worker.ready and not worker.available for worker in decision.standing.workers)
+    return any(steps) or bool(outcome.problems) or arriving
+
+
+def _misfit(error: ValueError) -> tuple[Condition, ...]:
+    problem = Problem("InvalidSpec", str(error))
+    return (
+        Condition(READY, "Unknown", problem.reason, _UNREADABLE),
+        Condition(PROGRESSING, "False", problem.reason, _UNREADABLE),
+        degraded([problem]),
+    )

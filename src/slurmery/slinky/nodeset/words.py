@@ -1,0 +1,78 @@
+"""What we tell Slurm about nodes, and when we last did."""
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Mapping
+from typing import Final, Protocol
+
+from slurmery.slinky.conditions import Problem
+from slurmery.slinky.nodeset.observe import FRESH_SECONDS
+from slurmery.slurm.errors import DeadlineError, SlurmError, UnreachableError
+from slurmery.slurm.requests import NodeUpdate
+from slurmery.workers.model import Plan
+
+# All words of one pass together: a reconcile does not wait for a Slurm that hangs.
+_PATIENCE: Final = 5.0
+_AT_ONCE: Final = 8
+_UNTOLD: Final = "SlurmUpdateFailed"
+
+Word = tuple[str, NodeUpdate]
+
+
+class Slurm(Protocol):
+    """Whoever takes our words."""
+
+    def update_node(self, name: str, update: NodeUpdate) -> Awaitable[None]: ...
+
+
+class Told:
+    """When each node was last spoken of, on the loop's clock. An answer asked for earlier is not news."""
+
+    def __init__(self) -> None:
+        self._times: dict[str, float] = {}
+
+    def note(self, name: str) -> None:
+        self._times[name] = asyncio.get_running_loop().time()
+
+    def times(self) -> Mapping[str, float]:
+        """What is older than any answer that could count is forgotten."""
+        horizon = asyncio.get_running_loop().time() - FRESH_SECONDS
+        self._times = {name: when for name, when in self._times.items() if when >= horizon}
+        return self._times
+
+
+def words(plan: Plan) -> tuple[Word, ...]:
+    """Undrains first: they give back what the drains may need."""
+    undrain = [(name, NodeUpdate(state=("UNDRAIN",))) for name in plan.undrain]
+    drain = [
+        (each.slurm_name, NodeUpdate(state=("DRAIN",), reason=each.reason))
+        if each.reason
+        else (each.slurm_name, NodeUpdate(state=("DRAIN",)))
+        for each in plan.drain
+    ]
+    return (*undrain, *drain)
+
+
+async def tell(slurm: Slurm, told: Told, said: Iterable[Word]) -> list[Problem]:
+    """Say all of it; a node that Slurm refuses holds up no other. What was not said is said next time."""
+    waiting, problems = list(reversed([*said])), list[Problem]()
+
+    async def speak() -> None:
+        while waiting:
+            name, update = waiting.pop()
+            try:
+                await slurm.update_node(name, update)
+            except (UnreachableError, DeadlineError) as error:
+                waiting.clear()
+                problems.append(Problem(_UNTOLD, f"Slurm could not be told about node {name}: {error}."))
+            except SlurmError as error:
+                problems.append(Problem(_UNTOLD, f"Slurm refused a change of node {name}: {error}."))
+            finally:
+                told.note(name)  # also after an error: it may have taken effect
+
+    try:
+        async with asyncio.timeout(_PATIENCE), asyncio.TaskGroup() as speakers:
+            for _ in range(min(_AT_ONCE, len(waiting))):
+                speakers.create_task(speak())
+    except TimeoutError:
+        problems.append(Problem(_UNTOLD, "Slurm takes too long to answer; the rest is said later."))
+    return problems

@@ -1,0 +1,66 @@
+"""An API server, the NodeSet half of our operator, and a Slurm that obeys the test."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from dev.controlplane import ControlPlane
+from slurmery.api import slinky
+from slurmery.api.crd import crd
+from slurmery.kube import config
+from slurmery.kube.client import Client
+from slurmery.kube.meta import Key
+from slurmery.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS
+
+from .stage import Operator, Slurm, Stage
+
+
+@pytest.fixture(scope="session")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    with ControlPlane(tmp_path_factory.mktemp("nodesets")) as plane:
+        asyncio.run(_define(plane))
+        names = [f"crd/{kind.place.plural}.{kind.place.group}" for kind in slinky.KINDS]
+        plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", *names)
+        yield plane
+
+
+async def _define(plane: ControlPlane) -> None:
+    async with Client(config.load(plane.kubeconfig)) as client:
+        for kind in slinky.KINDS:
+            await client.apply(CUSTOM_RESOURCE_DEFINITIONS, crd(kind), manager="tests")
+
+
+@pytest.fixture
+async def slurm() -> AsyncIterator[Slurm]:
+    slurm = Slurm()
+    server = await asyncio.start_server(slurm.serve, "127.0.0.1", 0)
+    slurm.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    yield slurm
+    server.close()
+
+
+@pytest.fixture
+async def stage(plane: ControlPlane, slurm: Slurm) -> AsyncIterator[Stage]:
+    """A namespace of the test's own, with the account that pods run as."""
+    name = f"test-{uuid.uuid4().hex[:8]}"
+    async with Client(config.load(plane.kubeconfig)) as client:
+        await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        account = {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": "default", "namespace": name},
+        }
+        await client.create(SERVICE_ACCOUNTS, account)
+        yield Stage(plane, client, name, slurm)
+        await client.delete(NAMESPACES, Key("", name))
+
+
+@pytest.fixture
+async def operator(stage: Stage) -> AsyncIterator[Operator]:
+    """Our operator at work in that namespace."""
+    operator = Operator(stage)
+    operator.start()
+    yield operator
+    await operator.kill()
