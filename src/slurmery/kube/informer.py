@@ -135,7 +135,8 @@ class Informer(Generic[V]):
         fresh: dict[Key, V] = {}
         try:
             async with (
-                asyncio.timeout(self._pace.initial) as limit,
+                # Before the server may end the watch, or a slow one would be asked for the same for ever.
+                asyncio.timeout(min(self._pace.initial, self._pace.watch / 2)) as limit,
                 self._open(initial_events=True) as events,
             ):
                 async for event in events:

@@ -9,10 +9,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import aiohttp
+from aiohttp.abc import AbstractStreamWriter
 
 from slurmery.kube.config import Config
 from slurmery.kube.credentials import ClientCertificate, Credential
-from slurmery.kube.errors import NoAnswerError, from_answer
+from slurmery.kube.errors import KubeError, NoAnswerError, from_answer
 
 CONNECT_SECONDS = 10.0
 JSON = "application/json"
@@ -50,7 +51,6 @@ class Transport:
     ) -> None:
         self._config = config
         self._observe = observe
-        # Raises when this process may not write: asked right before each write goes out, repetitions too.
         self._fence = fence
         # Go's transport asks for gzip; within a cluster it costs both sides more than it saves.
         self._headers = [("User-Agent", user_agent), ("Accept-Encoding", "identity"), *config.headers]
@@ -76,7 +76,7 @@ class Transport:
         It may take `total` seconds in all, and the server may be silent for `silence` seconds at a time.
         A 401 makes the credentials renew themselves and the call go out once more.
         """
-        limits = aiohttp.ClientTimeout(total=total, sock_connect=CONNECT_SECONDS, sock_read=silence)
+        limits = aiohttp.ClientTimeout(total=total, connect=CONNECT_SECONDS, sock_read=silence)
         credential = await self._config.credentials.get()
         try:
             response = await self._send(call, credential, limits)
@@ -89,6 +89,8 @@ class Transport:
                     raise from_answer(response.status, body, retry_after=response.headers.get("Retry-After"))
                 yield response
         except (aiohttp.ClientError, TimeoutError) as error:
+            if isinstance(error.__cause__, KubeError):
+                raise error.__cause__ from None  # the fence's own word
             words = str(error) or f"no answer within {silence or total:g} s"
             raise NoAnswerError(f"{call.method} {self._config.server}{call.path}: {words}") from error
 
@@ -102,8 +104,6 @@ class Transport:
             headers.append(("Authorization", credential.authorization))
         if call.body is not None:
             headers.append(("Content-Type", call.content_type))
-        if call.method != "GET":
-            self._fence()
         loop = asyncio.get_running_loop()
         begin, code = loop.time(), "<error>"
         try:
@@ -111,7 +111,7 @@ class Transport:
                 call.method,
                 self._config.server + call.path,
                 params=call.params,
-                data=call.body,
+                data=None if call.method == "GET" else _Write(call.body or b"", self._fence),
                 headers=headers,
                 ssl=self._context(credential.certificate),
                 server_hostname=self._config.tls_server_name,
@@ -128,3 +128,19 @@ class Transport:
         if self._tls is None or self._tls[0] != certificate:
             self._tls = certificate, self._config.tls(certificate)
         return self._tls[1]
+
+
+class _Write(aiohttp.BytesPayload):
+    """A body that asks the fence, which raises when this process may not write, before it goes out.
+
+    aiohttp sends it together with the headers, in one piece: between the answer and the system call there is
+    no wait, for a connection say, that could be longer than the lease has left.
+    """
+
+    def __init__(self, body: bytes, fence: Callable[[], None]) -> None:
+        super().__init__(body)
+        self._fence = fence
+
+    async def write_with_length(self, writer: AbstractStreamWriter, content_length: int | None) -> None:
+        self._fence()
+        await super().write_with_length(writer, content_length)

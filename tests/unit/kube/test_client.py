@@ -1,7 +1,9 @@
 """Faults on the way to the API server. What a real one can show is in tests/controlplane/kube."""
 
 import asyncio
+import dataclasses
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -19,6 +21,7 @@ from slurmery.kube.errors import (
     TooManyRequestsError,
     UnauthorizedError,
 )
+from slurmery.kube.lease import NotLeadingError
 from slurmery.kube.meta import Key, Selection, View
 from slurmery.kube.resources import PODS
 from tests.unit.kube.faults import (
@@ -236,6 +239,30 @@ async def test_calls_beyond_the_limit_wait(server: FaultyServer, client: Client)
     server.script(answer)
     await asyncio.gather(*(client.get(PODS, POD) for _ in range(100)))
     assert most == 32
+
+
+async def test_a_write_whose_connection_came_after_the_end_of_leadership_is_not_sent(
+    server: FaultyServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = asyncio.get_running_loop()
+    look_up = loop.getaddrinfo
+
+    async def slowly(*words: Any, **options: Any) -> Any:
+        await asyncio.sleep(5)
+        return await look_up(*words, **options)
+
+    def fence() -> None:
+        if now() > 3:
+            raise NotLeadingError("lost")
+
+    monkeypatch.setattr(loop, "getaddrinfo", slowly)
+    server.script(says(thing("a")))
+    config = dataclasses.replace(server.config, server=server.config.server.replace("127.0.0.1", "localhost"))
+    async with Client(config, fence=fence) as client:
+        with pytest.raises(NotLeadingError):
+            await client.apply(PODS, thing("a"))
+        assert server.requests == []
+        await client.get(PODS, POD)
 
 
 async def test_a_client_that_was_not_entered_says_so(server: FaultyServer) -> None:

@@ -66,10 +66,10 @@ class World:
 
 
 @asynccontextmanager
-async def running(server: FaultyServer, *answers: Answer) -> AsyncIterator[World]:
+async def running(server: FaultyServer, *answers: Answer, pace: Pace | None = None) -> AsyncIterator[World]:
     server.script(*answers)
     async with Client(server.config) as client:
-        world = World(Informer(client, Selection(PODS), PodView, pace=Pace()))
+        world = World(Informer(client, Selection(PODS), PodView, pace=pace))
         task = asyncio.create_task(world.informer.run())
         try:
             yield world
@@ -130,6 +130,18 @@ async def test_a_server_that_ignores_the_wish_for_initial_events_is_listed(serve
     async with running(server, endless, listing(thing("a")), OPEN) as world:
         await world.informer.synced.wait()
         assert 60 <= now() < 70
+        assert world.names() == ["a"]
+
+
+async def test_a_server_too_slow_for_initial_events_is_listed(server: FaultyServer) -> None:
+    async def slow(request: web.Request) -> web.StreamResponse:
+        if "watch" not in request.query:
+            return await listing(thing("a"))(request)
+        return await streams(float(request.query["timeoutSeconds"]))(request)
+
+    async with running(server, slow, pace=Pace(watch=10.0)) as world:
+        async with asyncio.timeout(60):
+            await world.informer.synced.wait()
         assert world.names() == ["a"]
 
 

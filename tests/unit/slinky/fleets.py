@@ -60,7 +60,8 @@ def host(
 
 
 def snapshot(*nodes: Node, taken_at: float = 100.0, error: str = "", **parts: Any) -> Snapshot:
-    return Snapshot(nodes=View({node.name: node for node in nodes}, taken_at, error), **parts)
+    lists = {"jobs": View({}, taken_at, error), **parts}
+    return Snapshot(nodes=View({node.name: node for node in nodes}, taken_at, error), **lists)
 
 
 def node(name: str = "gpu-0", *state: str, reason: str = "", **facts: Any) -> Node:

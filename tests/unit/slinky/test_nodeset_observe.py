@@ -53,17 +53,33 @@ def test_a_healthy_pod_is_a_healthy_worker() -> None:
         (Slurm(snapshot(error="no answer"), clock=101.0), False),
         (Slurm(snapshot(), clock=131.0), False),
         (Slurm(snapshot(), told={"gpu-0": 100.5}, clock=101.0), False),
-        (Slurm(snapshot(), told={"gpu-0": 99.5}, clock=101.0), True),
+        (Slurm(snapshot(), told={"gpu-0": 99.5}, clock=101.0), False),
+        (Slurm(snapshot(), told={"gpu-0": 97.5}, clock=101.0), True),
+        (Slurm(snapshot(jobs=View({}, 97.0)), told={"gpu-0": 97.5}, clock=101.0), False),
+        (Slurm(snapshot(jobs=View({}, 100.0, "no answer")), clock=101.0), False),
         (Slurm(snapshot(), told={"gpu-1": 100.5}, clock=101.0), True),
     ],
-    ids=["never asked", "just asked", "failed", "old", "told since", "told before", "told of another"],
+    ids=[
+        "never asked",
+        "just asked",
+        "failed",
+        "old",
+        "told since",
+        "told right before",
+        "told before",
+        "jobs listed before we told",
+        "no list of jobs",
+        "told of another",
+    ],
 )
 def test_only_a_recent_answer_that_is_newer_than_our_word_is_fresh(slurm: Slurm, fresh: bool) -> None:
     assert seen(pod(), slurm=slurm).fresh is fresh
 
 
-def test_a_suspended_job_keeps_a_worker_busy() -> None:
-    jobs = View({1: Job(job_id=1, job_state=("SUSPENDED",), nodes="gpu-0")}, 100.0)
+@pytest.mark.parametrize("state", ["SUSPENDED", "RUNNING"])
+def test_a_job_that_its_node_does_not_own_up_to_keeps_a_worker_busy(state: str) -> None:
+    """Slurm shows a node as idle while its job is suspended, and for a moment after a job has started."""
+    jobs = View({1: Job(job_id=1, job_state=(state,), nodes="gpu-0")}, 100.0)
     free = snapshot(node("gpu-0", "IDLE", "DRAIN"), asked=frozenset({Part.JOBS}), jobs=View({}, 100.0))
     held = snapshot(node("gpu-0", "IDLE", "DRAIN"), asked=frozenset({Part.JOBS}), jobs=jobs)
 

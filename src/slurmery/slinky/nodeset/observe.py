@@ -1,7 +1,10 @@
 """From pods, Kubernetes nodes and Slurm's last word to workers, as the lifecycle engine looks at them.
 
-Slurm's word counts as fresh if it is recent and newer than what we last told it about that node: an answer
-that crossed our drain on the way would show a node as it was before.
+Slurm's word counts as fresh if it is recent and clearly newer than what we last told it about that node. An
+answer that crossed our drain on the way would show the node as it was before; and slurmctld counts what is
+allocated at most once a second, so that right after a job has started, a node can call itself idle and
+drained. That is why both its nodes and its jobs must have been listed SETTLED_SECONDS after our word, and
+why a node counts as free only if neither list has a job on it.
 """
 
 import unicodedata
@@ -17,12 +20,14 @@ from slurmery.slinky import names
 from slurmery.slinky.nodeset import marks
 from slurmery.slinky.nodeset.revision import outdated
 from slurmery.slinky.nodeset.views import Host, WorkerPod
+from slurmery.slurm.errors import GarbledError
 from slurmery.slurm.model import Node
 from slurmery.slurm.snapshot import NEVER, Snapshot
 from slurmery.workers.model import Slot, Worker
 
 # How old Slurm's word may be: some polls may fail, but no worker is judged by what was true a minute ago.
 FRESH_SECONDS: Final = 30.0
+SETTLED_SECONDS: Final = 2.0
 STATE_PREFIX: Final = "SlurmNodeState"
 _REASON_LENGTH: Final = 256
 DAEMON_SET: Final = "DaemonSet"
@@ -37,15 +42,22 @@ class Slurm:
     clock: float = 0.0
 
     def fresh(self, name: str) -> bool:
-        nodes = self.snapshot.nodes
-        return nodes.fresh(self.clock, FRESH_SECONDS) and nodes.taken_at > self.told.get(name, NEVER)
+        settled = self.told.get(name, NEVER) + SETTLED_SECONDS
+        lists = (self.snapshot.nodes, self.snapshot.jobs)
+        return all(each.fresh(self.clock, FRESH_SECONDS) and each.taken_at > settled for each in lists)
 
     def node(self, name: str) -> Node | None:
-        """The node; one that calls itself free while a job is suspended on it says that it is not."""
+        """The node; one that calls itself free while a job is on it is made to say that it is not."""
         node = self.snapshot.nodes.get(name)
-        if node and node.is_drained and not self.snapshot.is_drained(name, self.clock, FRESH_SECONDS):
+        if node and not node.is_busy and self._has_job(name):
             return msgspec.structs.replace(node, state=(*node.state, "ALLOCATED"))
         return node
+
+    def _has_job(self, name: str) -> bool:
+        try:
+            return bool(self.snapshot.jobs_on(name))
+        except GarbledError:
+            return True  # one of the jobs, nobody knows which, may be here
 
 
 @dataclass(frozen=True)
