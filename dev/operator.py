@@ -3,8 +3,8 @@
 import json
 from string import Template
 
-import slurmery
 from dev import paths
+from dev.images import Image
 from dev.kubectl import Kubectl
 from slurmery.api.crd import crd
 from slurmery.api.fields import Manifest
@@ -13,12 +13,12 @@ from slurmery.api.kinds import registry
 NAMESPACE = "slurmery-system"
 
 
-def install(kubectl: Kubectl, registry_of_images: str) -> None:
-    """Apply and wait until it is ready. Doing it again changes nothing."""
+def install(kubectl: Kubectl, image: Image) -> None:
+    """Apply and wait until it is ready. Doing it again changes nothing, unless the image is another."""
     kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=_documents())
     text = (paths.ROOT / "dev/operator.yaml").read_text()
-    image = f"{registry_of_images}/slurmery:{slurmery.__version__}"
-    kubectl("apply", "--server-side", "-f", "-", stdin=Template(text).substitute(IMAGE=image))
+    values = {"IMAGE": image.ref, "CONTENT": image.archive.stem}
+    kubectl("apply", "--server-side", "-f", "-", stdin=Template(text).substitute(values))
     kubectl(f"--namespace={NAMESPACE}", "rollout", "status", "deployment/slurmery", "--timeout=120s")
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from dev import operator, paths
+from dev import images, operator, paths
 from dev.kubectl import Kubectl
 from dev.refusal import Refusal
-from dev.target import LOCAL
+from dev.target import release
 
 NAMESPACE = "slinky"
 SECONDS = 180
@@ -38,6 +38,12 @@ class Slurm:
         pods = json.loads(self.kubectl("get", "pods", "-l", "app.kubernetes.io/name=slurmd", "-o", "json"))
         return {pod["metadata"]["name"]: pod for pod in pods["items"]}
 
+    def settled(self) -> bool:
+        """Both workers are idle to Slurm and ready to Kubernetes: an unready one would be the first to go."""
+        conditions = [each for pod in self.workers().values() for each in pod["status"]["conditions"]]
+        ready = sum(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+        return ready == 2 and self.states() == {"workers-0": "idle", "workers-1": "idle"}
+
     def wait(self, what: str, holds: Callable[[], bool]) -> None:
         deadline = time.monotonic() + SECONDS
         while True:
@@ -57,7 +63,8 @@ class Slurm:
 
 @pytest.fixture(scope="module")
 def slurm(kubectl: Kubectl) -> Iterator[Slurm]:
-    operator.install(kubectl, LOCAL)
+    wanted = images.wanted(release(), paths.cache() / "images")
+    operator.install(kubectl, next(image for image in wanted if image.name == "slurmery"))
     kubectl("create", "namespace", NAMESPACE)
     slurm = Slurm(kubectl)
     keys = {"slurm.key": secrets.token_bytes(1024), "jwt.key": secrets.token_bytes(32)}
@@ -69,7 +76,7 @@ def slurm(kubectl: Kubectl) -> Iterator[Slurm]:
     }
     slurm.kubectl("apply", "-f", "-", stdin=json.dumps(secret))
     slurm.kubectl("apply", "-f", str(paths.ROOT / "examples/01-slinky/cluster.yaml"))
-    slurm.wait("two idle workers", lambda: slurm.states() == {"workers-0": "idle", "workers-1": "idle"})
+    slurm.wait("two idle workers", slurm.settled)
     yield slurm
     slurm.kubectl("delete", "nodeset", "workers", "--timeout=120s")
     kubectl("delete", "namespace", NAMESPACE, "--wait=false")
@@ -90,14 +97,15 @@ def test_scale_in_waits_for_the_running_job(slurm: Slurm) -> None:
 
     slurm.kubectl("scale", "nodeset", "workers", "--replicas=1")
     slurm.wait("the worker drains", lambda: slurm.states().get("workers-1") == "draining")
+    words = "workers-1: scale-in waits: it has running jobs"
+    slurm.wait("it says why it waits", lambda: words in slurm.condition("Progressing"))
 
-    assert "workers-1: scale-in waits: it has running jobs" in slurm.condition("Progressing")
     assert "workers-1" in slurm.workers()
     slurm.wait("the worker is gone", lambda: "workers-1" not in slurm.workers())
     ended = slurm.run("scontrol", "show", "job", job)
     assert "JobState=COMPLETED" in ended
     slurm.kubectl("scale", "nodeset", "workers", "--replicas=2")
-    slurm.wait("it is back", lambda: slurm.states() == {"workers-0": "idle", "workers-1": "idle"})
+    slurm.wait("it is back", slurm.settled)
 
 
 def test_an_admins_drain_is_left_alone(slurm: Slurm) -> None:

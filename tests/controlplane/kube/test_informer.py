@@ -17,7 +17,7 @@ from slurmery.kube.meta import Key, Resource, Selection, View
 from slurmery.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, SECRETS
 from slurmery.kube.store import V
 
-QUICK = Pace(watch=2.0, grace=1.0, pause=0.05, longest_pause=0.5)
+QUICK = Pace(watch=4.0, grace=1.0, pause=0.05, longest_pause=0.5)
 
 
 class ConfigMapView(View, frozen=True, gc=False):
@@ -110,7 +110,7 @@ async def test_a_kind_that_appears_later_is_picked_up(client: Client) -> None:
     await asyncio.sleep(0.5)
     assert not informer.synced.is_set()
     await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition)
-    await informer.synced.wait()
+    await eventually(informer.synced.is_set)
     thing = {
         "apiVersion": "example.com/v1",
         "kind": "Thing",
@@ -140,15 +140,16 @@ async def test_the_first_objects_come_by_stream_and_the_watch_resumes(
 
 async def insist(step: Callable[[], Awaitable[object]], until: type[KubeError] | None = None) -> None:
     """Repeat a step, whatever happens to the server, until it succeeds or fails as it should."""
-    while True:
-        try:
-            await step()
-            if until is None:
-                return
-        except KubeError as error:
-            if until is not None and isinstance(error, until):
-                return
-        await asyncio.sleep(0.1)
+    async with asyncio.timeout(120):
+        while True:
+            try:
+                await step()
+                if until is None:
+                    return
+            except KubeError as error:
+                if until is not None and isinstance(error, until):
+                    return
+            await asyncio.sleep(0.1)
 
 
 async def live(client: Client, number: int) -> None:

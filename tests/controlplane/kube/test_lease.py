@@ -195,12 +195,12 @@ async def test_a_leader_paused_past_expiry_never_writes_beside_its_successor(
 
     recording = asyncio.create_task(record())
     await until(lambda: wrote("first"))
-    first.send_signal(signal.SIGSTOP)
+    first.send_signal(signal.SIGUSR2)
     assert await says(second) == "led"
     await until(lambda: wrote("second"))
     first.send_signal(signal.SIGCONT)
     assert await says(first) == "over"
-    assert await first.wait() == 0
+    assert await asyncio.wait_for(first.wait(), 20) == 0
     recording.cancel()
     handover = writers.index("second")
     assert set(writers[:handover]) == {"first"}

@@ -1,0 +1,1 @@
+"""How fast we are: figures measured on this machine, next to the limits that we promise."""
