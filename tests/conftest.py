@@ -3,6 +3,11 @@
 import asyncio
 
 import structlog
+from hypothesis import HealthCheck, settings
+
+# How long an example takes depends on the machine, and says nothing about the code: limits are for benchmarks.
+settings.register_profile("slurmery", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("slurmery")
 
 # Before Python 3.14, asking for the current loop makes one as long as none was ever set. pytest-asyncio asks,
 # nobody closes it, and the warning about that fails some later test. Said once, "none" stays none.
