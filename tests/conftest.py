@@ -5,7 +5,7 @@ import asyncio
 import structlog
 from hypothesis import HealthCheck, settings
 
-# How long an example takes depends on the machine, and says nothing about the code: limits are for benchmarks.
+# How long an example takes depends on the machine and says nothing about the code.
 settings.register_profile("slurmery", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("slurmery")
 
