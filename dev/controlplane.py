@@ -120,6 +120,8 @@ class ControlPlane:
         self._guard.close()
 
     def _spawn(self, name: str, command: Command) -> None:
+        # A killed test process takes its control plane with it.
+        command = ["setpriv", "--pdeathsig", "KILL", *command]
         with (self.plane.folder / f"{name}.log").open("ab") as log:
             self._running[name] = subprocess.Popen(command, stdout=log, stderr=log)
 
