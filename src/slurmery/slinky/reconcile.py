@@ -67,7 +67,7 @@ class Reconcile(Generic[M, G, P]):
         try:
             model = read(self._kind.model, view)
         except ValueError as error:
-            await self._reporter.report(view, _misfit(self._kind.model, view, error), {})
+            await self._reporter.report(view, misfit(self._kind.model, view, error), {})
             return Result()
         kind = self._kind
         gathered = await kind.gather(model)
@@ -100,7 +100,8 @@ class Reconcile(Generic[M, G, P]):
 _NOTHING: Final = "Nothing is changed until the spec can be read."
 
 
-def _misfit(kind: type[CustomResource], view: Custom, error: ValueError) -> tuple[Condition, ...]:
+def misfit(kind: type[CustomResource], view: Custom, error: ValueError) -> tuple[Condition, ...]:
+    """What is said of an object that does not fit its model."""
     faults = [str(each) for each in validate({**manifest(kind, view)}) if not each.warning]
     problem = Problem("InvalidSpec", "; ".join(faults) or str(error))
     return (

@@ -20,7 +20,7 @@ from slurmery.kube.desired import Desired, Owner
 from slurmery.kube.meta import Key
 from slurmery.kube.resources import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, PODS, SERVICES
 from slurmery.slinky import names
-from slurmery.slinky.conditions import PROGRESSING, READY, Condition, Problem, degrade, degraded
+from slurmery.slinky.conditions import Problem, degrade
 from slurmery.slinky.links import Links
 from slurmery.slinky.nodeset import build, marks, status
 from slurmery.slinky.nodeset.act import Act, Blueprints, Outcome, concurrently, tolerantly
@@ -29,6 +29,7 @@ from slurmery.slinky.nodeset.fleet import Fleet
 from slurmery.slinky.nodeset.gather import Gathered, gather
 from slurmery.slinky.nodeset.history import History
 from slurmery.slinky.nodeset.words import Told
+from slurmery.slinky.reconcile import misfit
 from slurmery.slinky.report import Reporter
 from slurmery.slinky.views import NODE_SETS, Custom, read
 from slurmery.slinky.world import World
@@ -38,7 +39,6 @@ from slurmery.workers.model import Worker
 # While something is under way, and to notice that Slurm has fallen silent.
 _SOON: Final = 3.0
 _LATER: Final = 30.0
-_UNREADABLE: Final = "Nothing is changed until the spec can be read."
 
 
 class Reconcile:
@@ -73,7 +73,7 @@ class Reconcile:
         try:
             nodeset = read(NodeSet, view)
         except ValueError as error:
-            await self._reporter.report(view, _misfit(error), {})
+            await self._reporter.report(view, misfit(NodeSet, view, error), {})
             return Result()
         if not view.deleting and marks.FINALIZER not in (view.metadata.finalizers or ()):
             await self._hold(view)
@@ -163,12 +163,3 @@ def _unsettled(decision: Decision, outcome: Outcome) -> bool:
     steps = (plan.mark, plan.unmark, plan.drain, plan.undrain, plan.delete, plan.create, plan.waits)
     arriving = any(worker.ready and not worker.available for worker in decision.standing.workers)
     return any(steps) or bool(outcome.problems) or arriving
-
-
-def _misfit(error: ValueError) -> tuple[Condition, ...]:
-    problem = Problem("InvalidSpec", str(error))
-    return (
-        Condition(READY, "Unknown", problem.reason, _UNREADABLE),
-        Condition(PROGRESSING, "False", problem.reason, _UNREADABLE),
-        degraded([problem]),
-    )
