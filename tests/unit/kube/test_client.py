@@ -1,7 +1,6 @@
 """Faults on the way to the API server. What a real one can show is in tests/controlplane/kube."""
 
 import asyncio
-import dataclasses
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -241,28 +240,41 @@ async def test_calls_beyond_the_limit_wait(server: FaultyServer, client: Client)
     assert most == 32
 
 
-async def test_a_write_whose_connection_came_after_the_end_of_leadership_is_not_sent(
-    server: FaultyServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def behind_slow_names(server: FaultyServer, monkeypatch: pytest.MonkeyPatch, seconds: float) -> Config:
+    """The server by a name that takes its time to be looked up."""
     loop = asyncio.get_running_loop()
     look_up = loop.getaddrinfo
 
     async def slowly(*words: Any, **options: Any) -> Any:
-        await asyncio.sleep(5)
+        await asyncio.sleep(seconds)
         return await look_up(*words, **options)
 
+    monkeypatch.setattr(loop, "getaddrinfo", slowly)
+    return Config(server.config.server.replace("127.0.0.1", "localhost"))
+
+
+async def test_a_write_whose_connection_came_after_the_end_of_leadership_is_not_sent(
+    server: FaultyServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fence() -> None:
         if now() > 3:
             raise NotLeadingError("lost")
 
-    monkeypatch.setattr(loop, "getaddrinfo", slowly)
     server.script(says(thing("a")))
-    config = dataclasses.replace(server.config, server=server.config.server.replace("127.0.0.1", "localhost"))
-    async with Client(config, fence=fence) as client:
+    async with Client(behind_slow_names(server, monkeypatch, 5), fence=fence) as client:
         with pytest.raises(NotLeadingError):
             await client.apply(PODS, thing("a"))
         assert server.requests == []
         await client.get(PODS, POD)
+
+
+async def test_a_watch_does_not_wait_for_its_connection_for_ever(
+    server: FaultyServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Client(behind_slow_names(server, monkeypatch, 10_000)) as client:
+        with pytest.raises(NoAnswerError):
+            await anext(client.watch(Selection(PODS), resource_version="1", seconds=240, silence=255))
+    assert now() < 15
 
 
 async def test_a_client_that_was_not_entered_says_so(server: FaultyServer) -> None:
