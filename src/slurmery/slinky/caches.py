@@ -1,75 +1,31 @@
 """The caches of this front door: what it knows of the cluster without asking."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final, Generic, TypeVar, cast
+from typing import Final, cast
 
-from slurmery.kube.controller import Controller, Keys
-from slurmery.kube.informer import Informer
-from slurmery.kube.meta import Key, Resource, Selection, View
+from slurmery.doors.cache import WORKLOADS, Cache, V
+from slurmery.doors.views import Claim, Custom, Pod, Workload
+from slurmery.kube.meta import Key, Resource, Selection
 from slurmery.kube.observed import OWNER_INDEX, owners
 from slurmery.kube.ownership import Footprint
 from slurmery.kube.resources import (
     CONFIG_MAPS,
-    DEPLOYMENTS,
     PERSISTENT_VOLUME_CLAIMS,
     POD_DISRUPTION_BUDGETS,
     PODS,
     SECRETS,
     SERVICES,
-    STATEFUL_SETS,
 )
 from slurmery.kube.runtime import Runtime
 from slurmery.kube.store import Index
 from slurmery.slinky import names
 from slurmery.slinky.controller.services import SERVICE_MONITORS
+from slurmery.slinky.kinds import ACCOUNTINGS, CONTROLLERS, LOGIN_SETS, NODE_SETS, REST_APIS, TOKENS
 from slurmery.slinky.references import USES, uses
-from slurmery.slinky.views import (
-    ACCOUNTINGS,
-    CONTROLLERS,
-    LOGIN_SETS,
-    NODE_SETS,
-    REST_APIS,
-    TOKENS,
-    Claim,
-    Custom,
-    Pod,
-    Workload,
-)
-
-V = TypeVar("V", bound=View)
 
 _CUSTOM: Final = (CONTROLLERS, NODE_SETS, LOGIN_SETS, ACCOUNTINGS, REST_APIS, TOKENS)
 _METADATA: Final = (SERVICES, SECRETS, CONFIG_MAPS, POD_DISRUPTION_BUDGETS, SERVICE_MONITORS)
-WORKLOADS: Final = (STATEFUL_SETS, DEPLOYMENTS)
-
-
-class Cache(Generic[V]):
-    """One resource in all the namespaces that are looked after, one informer for each."""
-
-    def __init__(self, informers: Sequence[Informer[V]]) -> None:
-        self.informers = informers
-
-    def get(self, key: Key) -> V | None:
-        return next((found for one in self.informers if (found := one.store.get(key))), None)
-
-    def by(self, index: str, value: Hashable) -> list[V]:
-        return [found for one in self.informers for found in one.store.by(index, value)]
-
-    def subscribe(self, handler: Callable[[V | None, V | None], None]) -> None:
-        for informer in self.informers:
-            informer.subscribe(handler)
-
-    def wakes(
-        self,
-        controller: Controller,
-        keys: Keys[V] | None = None,
-        *,
-        relevant: Callable[[V, V], bool] | None = None,
-    ) -> None:
-        """Let changes here reach a controller."""
-        for informer in self.informers:
-            controller.watch(informer, keys, relevant=relevant)
 
 
 class Caches:

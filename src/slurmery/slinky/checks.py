@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from slurmery.api.slinky.shared import SecretKeyRef
+from slurmery.doors.conditions import Problem
+from slurmery.doors.merge import MergeError
 from slurmery.kube.meta import Manifest
-from slurmery.slinky.conditions import Problem
-from slurmery.slinky.merge import MergeError
 from slurmery.slurmconf.text import TextError
 
 T = TypeVar("T")

@@ -2,8 +2,8 @@
 
 from slurmery.api.slinky import Controller
 from slurmery.api.slinky.shared import LocalRef
+from slurmery.doors.conditions import Problem
 from slurmery.slinky.checks import missing_key
-from slurmery.slinky.conditions import Problem
 
 
 def missing(ref: LocalRef, controller: Controller | None, slurm_key_hash: str | None) -> list[Problem]:

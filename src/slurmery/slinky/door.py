@@ -15,6 +15,10 @@ from typing import Any, Final
 
 from slurmery.api.resource import CustomResource
 from slurmery.api.slinky import Accounting, Controller, LoginSet, NodeSet, RestApi, Token
+from slurmery.doors.contents import Contents
+from slurmery.doors.reconcile import Kind, Reconcile
+from slurmery.doors.report import Reporter
+from slurmery.doors.views import Custom, resource
 from slurmery.kube.apply import Applier
 from slurmery.kube.controller import Controller as Workers
 from slurmery.kube.controller import TerminalError, controller_of, not_only_status
@@ -26,26 +30,23 @@ from slurmery.slinky import names
 from slurmery.slinky.accounting.decide import decide as decide_accounting
 from slurmery.slinky.accounting.gather import gather as gather_accounting
 from slurmery.slinky.caches import Caches, instance
-from slurmery.slinky.contents import Contents
 from slurmery.slinky.controller.decide import decide as decide_controller
 from slurmery.slinky.controller.gather import gather as gather_controller
 from slurmery.slinky.controller.gather import relabel
+from slurmery.slinky.kinds import ACCOUNTINGS, CONTROLLERS, LOGIN_SETS, NODE_SETS, REST_APIS
 from slurmery.slinky.links import Links, Reach, in_cluster
 from slurmery.slinky.loginset.decide import decide as decide_loginset
 from slurmery.slinky.loginset.decide import status as loginset_status
 from slurmery.slinky.loginset.gather import gather as gather_loginset
 from slurmery.slinky.nodeset.fleet import Fleet
 from slurmery.slinky.nodeset.reconcile import Reconcile as ReconcileNodeSet
-from slurmery.slinky.reconcile import Kind, Reconcile
 from slurmery.slinky.references import uses
-from slurmery.slinky.report import Reporter
 from slurmery.slinky.restapi.decide import decide as decide_restapi
 from slurmery.slinky.restapi.gather import gather as gather_restapi
 from slurmery.slinky.token.decide import decide as decide_token
 from slurmery.slinky.token.gather import gather as gather_token
 from slurmery.slinky.token.gather import labels as token_labels
 from slurmery.slinky.token.gather import status as token_status
-from slurmery.slinky.views import ACCOUNTINGS, CONTROLLERS, LOGIN_SETS, NODE_SETS, REST_APIS, Custom, resource
 from slurmery.slinky.world import World
 
 # The kinds that live by the Secrets and files of their Controller.
@@ -66,7 +67,7 @@ class Door:
     async def open(self, runtime: Runtime) -> AsyncIterator[None]:
         """Give the runtime the informers and controllers of these kinds, for as long as it runs."""
         caches = Caches(runtime, self.namespaces)
-        world = World(caches, Contents(runtime.client, caches), self.domain)
+        world = World(caches, Contents(runtime.client, caches.metadata), self.domain)
         links = Links(world, self.reach)
         informers = [one for cache in caches.owned.values() for one in cache.informers]
         applier = Applier(runtime.client, Cached(runtime.client, informers), runtime.discovery)

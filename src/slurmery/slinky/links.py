@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from slurmery.api.slinky import Controller, RestApi
+from slurmery.doors.views import Custom, read
 from slurmery.kube.errors import KubeError
 from slurmery.kube.meta import Key
+from slurmery.slinky.kinds import CONTROLLERS
 from slurmery.slinky.restapi.build import endpoint
-from slurmery.slinky.views import CONTROLLERS, Custom, read
 from slurmery.slinky.world import World
 from slurmery.slurm.clusters import Clusters, Endpoint
 from slurmery.slurm.errors import TokenError

@@ -6,9 +6,10 @@ It reads specs as they were written, so that an object that does not fit its mod
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from slurmery.doors.views import Custom
 from slurmery.kube.meta import Key, Resource
 from slurmery.kube.resources import CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS, SECRETS
-from slurmery.slinky.views import ACCOUNTINGS, CONTROLLERS, Custom
+from slurmery.slinky.kinds import ACCOUNTINGS, CONTROLLERS
 
 USES: Final = "uses"
 

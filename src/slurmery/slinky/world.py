@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 from slurmery.api.slinky import Controller
 from slurmery.api.slinky.shared import ConfigMapKeyRef, LocalRef, SecretKeyRef
+from slurmery.doors import hashes
+from slurmery.doors.conditions import Rollout
+from slurmery.doors.contents import Contents
+from slurmery.doors.views import M, read, resource
 from slurmery.kube.meta import Key, Resource
-from slurmery.slinky import hashes
 from slurmery.slinky.caches import Caches
-from slurmery.slinky.conditions import Rollout
-from slurmery.slinky.contents import Contents
-from slurmery.slinky.views import M, read, resource
 
 
 class World:

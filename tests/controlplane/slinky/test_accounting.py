@@ -4,7 +4,7 @@ import base64
 
 from slurmery.kube.resources import SECRETS, SERVICES, STATEFUL_SETS
 from slurmery.slinky import names
-from slurmery.slinky.views import ACCOUNTINGS, CONTROLLERS
+from slurmery.slinky.kinds import ACCOUNTINGS, CONTROLLERS
 
 from .scene import SLURMCTLD, SLURMDBD, Operator, Scene, all_owned_by
 

@@ -4,8 +4,8 @@ import asyncio
 
 from slurmery.kube.resources import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, PODS, SERVICES, STATEFUL_SETS
 from slurmery.slinky import names
+from slurmery.slinky.kinds import ACCOUNTINGS, CONTROLLERS, NODE_SETS, REST_APIS
 from slurmery.slinky.token import jwt
-from slurmery.slinky.views import ACCOUNTINGS, CONTROLLERS, NODE_SETS, REST_APIS
 from tests.unit.slurm.restd import Restd, answer
 
 from .scene import JWT_KEY, REF, SLURMCTLD, SLURMRESTD, Operator, Scene, all_owned_by, until

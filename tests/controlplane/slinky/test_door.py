@@ -3,7 +3,7 @@
 import asyncio
 
 from slurmery.kube.resources import DEPLOYMENTS, EVENTS, STATEFUL_SETS
-from slurmery.slinky.views import ACCOUNTINGS, CONTROLLERS, LOGIN_SETS, REST_APIS, TOKENS
+from slurmery.slinky.kinds import ACCOUNTINGS, CONTROLLERS, LOGIN_SETS, REST_APIS, TOKENS
 
 from .scene import KEYS, LOGIN, SLURMCTLD, SLURMDBD, SLURMRESTD, Operator, Scene
 

@@ -3,7 +3,7 @@
 from slurmery.kube.meta import Key
 from slurmery.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, SERVICES
 from slurmery.slinky import names
-from slurmery.slinky.views import CONTROLLERS, LOGIN_SETS
+from slurmery.slinky.kinds import CONTROLLERS, LOGIN_SETS
 
 from .scene import LOGIN, SLURMCTLD, Operator, Scene, all_owned_by, until
 

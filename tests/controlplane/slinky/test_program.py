@@ -8,7 +8,7 @@ import sys
 import aiohttp
 
 from slurmery.kube.resources import STATEFUL_SETS
-from slurmery.slinky.views import CONTROLLERS
+from slurmery.slinky.kinds import CONTROLLERS
 
 from .scene import SLURMCTLD, Scene, until
 

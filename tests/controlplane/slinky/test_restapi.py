@@ -2,7 +2,7 @@
 
 from slurmery.kube.resources import DEPLOYMENTS, SERVICES
 from slurmery.slinky import names
-from slurmery.slinky.views import CONTROLLERS, REST_APIS
+from slurmery.slinky.kinds import CONTROLLERS, REST_APIS
 
 from .scene import JWT_KEY, SLURMCTLD, SLURMRESTD, Operator, Scene, all_owned_by
 

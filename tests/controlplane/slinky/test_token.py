@@ -3,8 +3,8 @@
 import base64
 
 from slurmery.kube.resources import SECRETS
+from slurmery.slinky.kinds import TOKENS
 from slurmery.slinky.token import jwt
-from slurmery.slinky.views import TOKENS
 
 from .scene import KEYS, Operator, Scene, all_owned_by, until
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from dev.controlplane import ControlPlane
+from slurmery.doors.contents import Contents
+from slurmery.doors.report import Reporter
 from slurmery.kube import config
 from slurmery.kube.apply import Applier
 from slurmery.kube.client import Client
@@ -24,12 +26,10 @@ from slurmery.kube.observed import Cached
 from slurmery.kube.resources import CONTROLLER_REVISIONS, PODS, SECRETS
 from slurmery.kube.runtime import Listen, Runtime
 from slurmery.slinky.caches import Caches
-from slurmery.slinky.contents import Contents
+from slurmery.slinky.kinds import CONTROLLERS, NODE_SETS, REST_APIS
 from slurmery.slinky.links import Links
 from slurmery.slinky.nodeset.fleet import Fleet
 from slurmery.slinky.nodeset.reconcile import Reconcile
-from slurmery.slinky.report import Reporter
-from slurmery.slinky.views import CONTROLLERS, NODE_SETS, REST_APIS
 from slurmery.slinky.world import World
 from slurmery.slurm.snapshot import Part
 
@@ -229,7 +229,7 @@ class Operator:
             runtime = Runtime(client, "test", Listen())
             caches = Caches(runtime, namespaces)
             fleet = Fleet(runtime, caches, namespaces)
-            world = World(caches, Contents(client, caches), "cluster.local")
+            world = World(caches, Contents(client, caches.metadata), "cluster.local")
             links = Links(world, lambda _: stage.slurm.url, {Part.NODES: 0.6, Part.JOBS: 0.6})
             informers = [one for cache in caches.owned.values() for one in cache.informers]
             applier = Applier(client, Cached(client, informers), runtime.discovery)

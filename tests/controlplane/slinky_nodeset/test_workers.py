@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from slurmery.kube.resources import POD_DISRUPTION_BUDGETS, SERVICES
+from slurmery.slinky.kinds import NODE_SETS
 from slurmery.slinky.nodeset import marks
-from slurmery.slinky.views import NODE_SETS
 
 from .stage import Operator, Stage, until
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from slurmery.api.slinky import Accounting, Controller, NodeSet
+from slurmery.doors.conditions import Rollout
 from slurmery.slinky.accounting.observed import Observed as AccountingWorld
-from slurmery.slinky.conditions import Rollout
 from slurmery.slinky.controller.observed import Observed as ControllerWorld
 
 KEYS = {

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slurmery.doors.conditions import Condition
+from slurmery.doors.plan import Plan
 from slurmery.kube.meta import Manifest
 from slurmery.slinky.accounting.decide import PRUNED, decide
 from slurmery.slinky.accounting.observed import Observed
-from slurmery.slinky.conditions import Condition
-from slurmery.slinky.plan import Plan
 from tests.unit.slinky.clusters import KEYS, SETTLED, accounting, accounting_world
 from tests.unit.slurmconf.reader import read
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from slurmery.doors.conditions import Condition, Rollout
 from slurmery.kube.desired import Policy
-from slurmery.slinky.conditions import Condition, Rollout
 from slurmery.slinky.controller.decide import PRUNED, ControllerPlan, decide
 from slurmery.slinky.controller.observed import Observed, SlurmctldPod
 from tests.unit.slinky.clusters import SETTLED, accounting, controller, nodeset, world

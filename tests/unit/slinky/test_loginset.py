@@ -12,9 +12,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from slurmery.api.slinky import LoginSet
+from slurmery.doors.conditions import Rollout
 from slurmery.kube.desired import Policy
 from slurmery.kube.meta import Manifest
-from slurmery.slinky.conditions import Rollout
 from slurmery.slinky.loginset import hostkeys
 from slurmery.slinky.loginset.decide import decide, status
 from slurmery.slinky.loginset.observed import Observed

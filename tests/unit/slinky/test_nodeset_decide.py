@@ -3,7 +3,7 @@
 from typing import Any
 
 from slurmery.api.slinky import NodeSet
-from slurmery.slinky.conditions import Problem
+from slurmery.doors.conditions import Problem
 from slurmery.slinky.nodeset.decide import claims_of, decide, pod, spent_claims
 from slurmery.slinky.nodeset.gather import Gathered
 from slurmery.slinky.nodeset.observe import Slurm

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmery.api.slinky import NodeSet
-from slurmery.slinky.merge import MergeError
+from slurmery.doors.merge import MergeError
 from slurmery.slinky.nodeset import claims, pods, slurmd, template
 from slurmery.slinky.nodeset.observed import Observed
 from tests.unit.slinky import golden

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from slurmery.api.slinky import NodeSet
+from slurmery.doors.conditions import Problem
 from slurmery.slinky import names
-from slurmery.slinky.conditions import Problem
 from slurmery.slinky.nodeset.status import Standing, conditions, fields, pod_conditions, protection
 from slurmery.slurm.model import Node
 from slurmery.workers.model import Wait, Worker

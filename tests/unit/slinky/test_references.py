@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from slurmery.doors.views import Custom
 from slurmery.kube.meta import Key, ObjectMeta, Resource
 from slurmery.kube.resources import CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS, SECRETS
+from slurmery.slinky.kinds import ACCOUNTINGS, CONTROLLERS
 from slurmery.slinky.references import uses
-from slurmery.slinky.views import ACCOUNTINGS, CONTROLLERS, Custom
 
 KEY = {"name": "keys", "key": "k"}
 

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from slurmery.api.slinky import RestApi
-from slurmery.slinky.conditions import Rollout
+from slurmery.doors.conditions import Rollout
 from slurmery.slinky.restapi.build import endpoint
 from slurmery.slinky.restapi.decide import decide
 from slurmery.slinky.restapi.observed import Observed

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmery.api.slinky import Token
+from slurmery.doors.plan import Plan
 from slurmery.kube.desired import Policy
-from slurmery.slinky.plan import Plan
 from slurmery.slinky.token import jwt
 from slurmery.slinky.token.decide import decide, issued_at
 from slurmery.slinky.token.observed import Observed

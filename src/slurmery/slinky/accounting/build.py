@@ -5,9 +5,10 @@ from typing import Any, Final
 
 from slurmery.api.slinky import Accounting
 from slurmery.api.slinky.shared import Labelled, SecretKeyRef
-from slurmery.slinky import hashes, names, volumes
+from slurmery.doors import hashes
+from slurmery.doors.merge import merge_container, merge_metadata, merge_pod_spec, merge_service
+from slurmery.slinky import names, volumes
 from slurmery.slinky.accounting.observed import Observed
-from slurmery.slinky.merge import merge_container, merge_metadata, merge_pod_spec, merge_service
 from slurmery.slinky.security import AS_SLURM
 from slurmery.slinky.volumes import mount, read_only
 

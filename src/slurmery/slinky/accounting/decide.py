@@ -8,6 +8,8 @@ else                                         Service, Secret with slurmdbd.conf,
 from typing import Final
 
 from slurmery.api.slinky import Accounting
+from slurmery.doors.conditions import PROGRESSING, READY, Condition, Problem, degraded, progressing, ready
+from slurmery.doors.plan import Plan
 from slurmery.kube.desired import Desired, Policy
 from slurmery.kube.resources import SECRETS, SERVICES, STATEFUL_SETS
 from slurmery.slinky import endpoints, names
@@ -15,8 +17,6 @@ from slurmery.slinky.accounting.build import secret, service, stateful_set
 from slurmery.slinky.accounting.config import slurmdbd_conf
 from slurmery.slinky.accounting.observed import Observed
 from slurmery.slinky.checks import attempt, imageless, missing_key
-from slurmery.slinky.conditions import PROGRESSING, READY, Condition, Problem, degraded, progressing, ready
-from slurmery.slinky.plan import Plan
 
 PRUNED: Final = (STATEFUL_SETS, SERVICES, SECRETS)
 

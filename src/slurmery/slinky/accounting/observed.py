@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from slurmery.slinky.conditions import Rollout
+from slurmery.doors.conditions import Rollout
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from typing import Final
 
 from slurmery.api.slinky import Controller
 from slurmery.api.slinky.controller import ControllerSpec
+from slurmery.doors.conditions import Problem
 from slurmery.slinky import endpoints, names
-from slurmery.slinky.conditions import Problem
 from slurmery.slinky.controller import files, partitions
 from slurmery.slinky.controller.observed import Observed
 from slurmery.slinky.security import auth_options

@@ -10,11 +10,13 @@ from typing import Any, Final
 
 from slurmery.api.slinky import Controller
 from slurmery.api.slinky.shared import Labelled
+from slurmery.doors.conditions import PROGRESSING, READY, Condition, Problem, degraded, progressing, ready
+from slurmery.doors.merge import merge_metadata
+from slurmery.doors.plan import Plan
 from slurmery.kube.desired import Desired, Policy
 from slurmery.kube.resources import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, SERVICES, STATEFUL_SETS
 from slurmery.slinky import endpoints, names
 from slurmery.slinky.checks import attempt, imageless, missing_key
-from slurmery.slinky.conditions import PROGRESSING, READY, Condition, Problem, degraded, progressing, ready
 from slurmery.slinky.controller import files
 from slurmery.slinky.controller.active import Relabel, relabels
 from slurmery.slinky.controller.config import Config, config, external_config
@@ -26,8 +28,6 @@ from slurmery.slinky.controller.services import (
     service_monitor,
 )
 from slurmery.slinky.controller.workload import disruption_budget, stateful_set
-from slurmery.slinky.merge import merge_metadata
-from slurmery.slinky.plan import Plan
 
 PRUNED: Final = (STATEFUL_SETS, SERVICES, CONFIG_MAPS, POD_DISRUPTION_BUDGETS, SERVICE_MONITORS)
 

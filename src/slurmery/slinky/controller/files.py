@@ -7,8 +7,9 @@ from typing import Final
 from slurmery.api.slinky import Controller
 from slurmery.api.slinky.controller import ControllerSpec
 from slurmery.api.slinky.shared import LocalRef
-from slurmery.slinky import hashes, names
-from slurmery.slinky.conditions import Problem
+from slurmery.doors import hashes
+from slurmery.doors.conditions import Problem
+from slurmery.slinky import names
 from slurmery.slinky.controller.observed import Observed
 
 # A user's file by one of these names would hide ours.

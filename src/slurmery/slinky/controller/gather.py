@@ -9,8 +9,8 @@ from slurmery.slinky import names
 from slurmery.slinky.controller import files
 from slurmery.slinky.controller.decide import ControllerPlan
 from slurmery.slinky.controller.observed import Observed, SlurmctldPod
+from slurmery.slinky.kinds import CONTROLLERS
 from slurmery.slinky.links import Links, job_partitions
-from slurmery.slinky.views import CONTROLLERS
 from slurmery.slinky.world import World, texts
 
 

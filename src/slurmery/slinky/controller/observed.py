@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from slurmery.api.slinky import Accounting, NodeSet
-from slurmery.slinky.conditions import Rollout
+from slurmery.doors.conditions import Rollout
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from slurmery.api.slinky import NodeSet
+from slurmery.doors.conditions import Problem
 from slurmery.slinky import names
-from slurmery.slinky.conditions import Problem
 from slurmery.slurmconf import text
 
 # To Slurm, DEFAULT is nothing itself but the defaults of those that follow, and ALL is every node.

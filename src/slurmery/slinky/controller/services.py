@@ -5,9 +5,9 @@ from typing import Any, Final
 from slurmery.api.slinky import Controller
 from slurmery.api.slinky.controller import MetricsEndpoint
 from slurmery.api.slinky.shared import Labelled
+from slurmery.doors.merge import merge_metadata, merge_service
 from slurmery.kube.meta import Resource
 from slurmery.slinky import names
-from slurmery.slinky.merge import merge_metadata, merge_service
 
 SERVICE_MONITORS: Final = Resource("monitoring.coreos.com", "v1", "servicemonitors", "ServiceMonitor")
 

@@ -4,11 +4,11 @@ from typing import Any, Final
 
 from slurmery.api.slinky import Controller
 from slurmery.api.slinky.shared import Labelled
+from slurmery.doors.merge import merge_container, merge_metadata, merge_pod_spec
 from slurmery.kube.meta import Manifest
 from slurmery.slinky import names, sidecars, volumes
 from slurmery.slinky.controller import files
 from slurmery.slinky.controller.observed import Observed
-from slurmery.slinky.merge import merge_container, merge_metadata, merge_pod_spec
 from slurmery.slinky.security import AS_SLURM
 from slurmery.slinky.volumes import mount, read_only
 

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from slurmery.api.slinky import Controller, LoginSet
 from slurmery.api.slinky.shared import Labelled
+from slurmery.doors.merge import fit, merge_metadata, merge_service, port_number
 from slurmery.slinky import names, sshd
 from slurmery.slinky.loginset import pod
-from slurmery.slinky.merge import fit, merge_metadata, merge_service, port_number
 from slurmery.slurmconf import text
 
 DAEMON: Final = names.LOGIN

@@ -8,15 +8,16 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from slurmery.api.slinky import LoginSet
+from slurmery.doors import hashes
+from slurmery.doors.conditions import Problem, degraded, progressing, ready
+from slurmery.doors.plan import Plan
 from slurmery.kube.desired import Desired, Policy
 from slurmery.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, SERVICES
 from slurmery.kube.selectors import equal
-from slurmery.slinky import cluster, hashes, names
+from slurmery.slinky import cluster, names
 from slurmery.slinky.checks import attempt, imageless, missing_key
-from slurmery.slinky.conditions import Problem, degraded, progressing, ready
 from slurmery.slinky.loginset.build import deployment, host_keys, service, ssh_config, ssh_files
 from slurmery.slinky.loginset.observed import Observed
-from slurmery.slinky.plan import Plan
 
 # Upstream has none: there, a root key that was taken away still opens the pods that run.
 AUTHORIZED_KEYS_HASH: Final = "slinky.slurm.net/authorized-keys-hash"

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from slurmery.api.slinky import LoginSet
+from slurmery.doors import hashes
 from slurmery.kube.meta import Key
 from slurmery.kube.resources import DEPLOYMENTS, SECRETS
-from slurmery.slinky import hashes, names
+from slurmery.slinky import names
 from slurmery.slinky.loginset import hostkeys
 from slurmery.slinky.loginset.observed import Observed
 from slurmery.slinky.world import World

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from slurmery.api.slinky import Controller
-from slurmery.slinky.conditions import Rollout
+from slurmery.doors.conditions import Rollout
 
 
 @dataclass(frozen=True)

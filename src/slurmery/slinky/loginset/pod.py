@@ -4,9 +4,9 @@ from typing import Any, Final
 
 from slurmery.api.slinky import Controller, LoginSet
 from slurmery.api.slinky.shared import ConfigMapKeyRef
+from slurmery.doors.merge import merge_container, merge_pod_spec
 from slurmery.slinky import endpoints, names
 from slurmery.slinky.loginset import hostkeys
-from slurmery.slinky.merge import merge_container, merge_pod_spec
 from slurmery.slinky.volumes import (
     config_map_file,
     memory,

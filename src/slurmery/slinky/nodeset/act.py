@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeVar
 
+from slurmery.doors.conditions import Problem
 from slurmery.kube.errors import AlreadyExistsError, ApiError, ConflictError, KubeError, NotFoundError
 from slurmery.kube.expectations import Expectations
 from slurmery.kube.meta import Key, Manifest, Resource
 from slurmery.kube.resources import PERSISTENT_VOLUME_CLAIMS, PODS
-from slurmery.slinky.conditions import Problem
 from slurmery.slinky.nodeset import marks
 from slurmery.slinky.nodeset.views import WorkerPod
 from slurmery.slinky.nodeset.words import Slurm, Told, tell, words

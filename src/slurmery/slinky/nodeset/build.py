@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from slurmery.api.slinky import NodeSet
 from slurmery.api.slinky.shared import Labelled
+from slurmery.doors.merge import merge_metadata
 from slurmery.slinky import names
-from slurmery.slinky.merge import merge_metadata
 from slurmery.slinky.nodeset.template import sshd_config
 
 # More pods than there can be: no busy worker may be evicted. `maxUnavailable: 0` would be counted against

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from slurmery.api.slinky import NodeSet
+from slurmery.doors.merge import MergeError
 from slurmery.slinky import names
-from slurmery.slinky.merge import MergeError
 from slurmery.slinky.volumes import claimed
 
 

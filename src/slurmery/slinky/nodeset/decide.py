@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from slurmery.api.slinky import NodeSet
+from slurmery.doors.conditions import Problem
+from slurmery.doors.merge import MergeError
 from slurmery.kube.meta import Key, Manifest
 from slurmery.slinky import names
-from slurmery.slinky.conditions import Problem
-from slurmery.slinky.merge import MergeError
 from slurmery.slinky.nodeset import claims, pins, placement, pods, revision, slurmd, template
 from slurmery.slinky.nodeset.gather import Gathered
 from slurmery.slinky.nodeset.observe import DAEMON_SET, Scene, observe, of_mode

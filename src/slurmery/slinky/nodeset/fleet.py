@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from slurmery.doors.cache import Cache
 from slurmery.kube.controller import Controller as Workers
 from slurmery.kube.controller import controller_of
 from slurmery.kube.expectations import Expectations
@@ -10,10 +11,10 @@ from slurmery.kube.meta import Key, Selection
 from slurmery.kube.resources import NODES, PODS
 from slurmery.kube.runtime import Runtime
 from slurmery.slinky import names
-from slurmery.slinky.caches import Cache, Caches
+from slurmery.slinky.caches import Caches
+from slurmery.slinky.kinds import NODE_SETS
 from slurmery.slinky.nodeset.observe import DAEMON_SET
 from slurmery.slinky.nodeset.views import Host, WorkerPod, not_only_heartbeat
-from slurmery.slinky.views import NODE_SETS
 
 _OWNER: Final = "owner"
 _PLACE: Final = "place"

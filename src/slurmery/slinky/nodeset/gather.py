@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from slurmery.api.slinky import Controller, NodeSet
+from slurmery.doors.conditions import Problem
+from slurmery.doors.views import read
 from slurmery.kube.meta import Key
 from slurmery.slinky.cluster import missing
-from slurmery.slinky.conditions import Problem
+from slurmery.slinky.kinds import CONTROLLERS, NODE_SETS
 from slurmery.slinky.links import Links
 from slurmery.slinky.nodeset.fleet import Fleet
 from slurmery.slinky.nodeset.observe import DAEMON_SET, Slurm
 from slurmery.slinky.nodeset.observed import Observed
 from slurmery.slinky.nodeset.views import Host, WorkerPod
 from slurmery.slinky.nodeset.words import Told
-from slurmery.slinky.views import CONTROLLERS, NODE_SETS, read
 from slurmery.slinky.world import World
 from slurmery.slurm.snapshot import Snapshot
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from slurmery.api.nebius.quantity import quantity
-from slurmery.slinky.conditions import Problem
+from slurmery.doors.conditions import Problem
 
 GPU = "gpu"
 MISMATCH = "GresMismatch"

@@ -13,8 +13,8 @@ from slurmery.kube.errors import NotFoundError
 from slurmery.kube.meta import Key, View
 from slurmery.kube.resources import CONTROLLER_REVISIONS
 from slurmery.slinky import names
+from slurmery.slinky.kinds import NODE_SETS
 from slurmery.slinky.nodeset import revision
-from slurmery.slinky.views import NODE_SETS
 
 
 class Revision(View, frozen=True, gc=False):

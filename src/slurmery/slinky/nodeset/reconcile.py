@@ -12,6 +12,10 @@ from functools import partial
 from typing import Final
 
 from slurmery.api.slinky import NodeSet
+from slurmery.doors.conditions import Problem, degrade
+from slurmery.doors.reconcile import misfit
+from slurmery.doors.report import Reporter
+from slurmery.doors.views import Custom, read
 from slurmery.kube.apply import Act as Applied
 from slurmery.kube.apply import Applier
 from slurmery.kube.client import Client
@@ -20,7 +24,7 @@ from slurmery.kube.desired import Desired, Owner
 from slurmery.kube.meta import Key
 from slurmery.kube.resources import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, PODS, SERVICES
 from slurmery.slinky import names
-from slurmery.slinky.conditions import Problem, degrade
+from slurmery.slinky.kinds import NODE_SETS
 from slurmery.slinky.links import Links
 from slurmery.slinky.nodeset import build, marks, status
 from slurmery.slinky.nodeset.act import Act, Blueprints, Outcome, concurrently, tolerantly
@@ -29,9 +33,6 @@ from slurmery.slinky.nodeset.fleet import Fleet
 from slurmery.slinky.nodeset.gather import Gathered, gather
 from slurmery.slinky.nodeset.history import History
 from slurmery.slinky.nodeset.words import Told
-from slurmery.slinky.reconcile import misfit
-from slurmery.slinky.report import Reporter
-from slurmery.slinky.views import NODE_SETS, Custom, read
 from slurmery.slinky.world import World
 from slurmery.slurm.snapshot import Part
 from slurmery.workers.model import Worker

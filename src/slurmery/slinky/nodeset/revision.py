@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from slurmery.api.slinky import NodeSet
+from slurmery.doors.merge import merge_metadata, unset
 from slurmery.slinky import names
-from slurmery.slinky.merge import merge_metadata, unset
 
 # Change with every release of a chart and mean nothing to a running pod.
 CHART_LABELS: Final = frozenset({"helm.sh/chart", "app.kubernetes.io/version"})

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from slurmery.api.nebius.quantity import quantity
 from slurmery.api.slinky import NodeSet
+from slurmery.doors.conditions import Problem
+from slurmery.doors.merge import fit, merge_container, part, port_number
 from slurmery.slinky import endpoints, names
-from slurmery.slinky.conditions import Problem
-from slurmery.slinky.merge import fit, merge_container, part, port_number
 from slurmery.slinky.nodeset import conf, gres
 from slurmery.slinky.nodeset.observed import Observed
 from slurmery.slinky.volumes import mount, read_only

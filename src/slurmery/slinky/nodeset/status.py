@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from slurmery.api.slinky import NodeSet
+from slurmery.doors.conditions import PROGRESSING, Condition, Problem, Rollout, degraded, progressing, ready
 from slurmery.slinky import names
-from slurmery.slinky.conditions import PROGRESSING, Condition, Problem, Rollout, degraded, progressing, ready
 from slurmery.slinky.nodeset.observe import STATE_PREFIX
 from slurmery.slinky.nodeset.pins import Pins
 from slurmery.slinky.nodeset.views import WorkerPod

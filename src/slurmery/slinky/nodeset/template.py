@@ -4,8 +4,9 @@ from typing import Any
 
 from slurmery.api.slinky import NodeSet
 from slurmery.api.slinky.shared import ConfigMapKeyRef, Labelled
-from slurmery.slinky import hashes, names, sidecars, sshd
-from slurmery.slinky.merge import fit, merge_container, merge_metadata, merge_pod_spec, port_number
+from slurmery.doors import hashes
+from slurmery.doors.merge import fit, merge_container, merge_metadata, merge_pod_spec, port_number
+from slurmery.slinky import names, sidecars, sshd
 from slurmery.slinky.nodeset import slurmd
 from slurmery.slinky.nodeset.observed import Observed
 from slurmery.slinky.volumes import config_map_file, memory, projected, secret_file

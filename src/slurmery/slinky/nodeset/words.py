@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Iterable, Mapping
 from typing import Final, Protocol
 
-from slurmery.slinky.conditions import Problem
+from slurmery.doors.conditions import Problem
 from slurmery.slinky.nodeset.observe import FRESH_SECONDS
 from slurmery.slurm.errors import DeadlineError, SlurmError, UnreachableError
 from slurmery.slurm.requests import NodeUpdate

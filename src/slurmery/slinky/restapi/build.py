@@ -5,9 +5,9 @@ from typing import Any
 
 from slurmery.api.slinky import Controller, RestApi
 from slurmery.api.slinky.shared import ConfigMapKeyRef, Labelled
+from slurmery.doors.merge import merge_container, merge_metadata, merge_pod_spec, merge_service, port_number
 from slurmery.slinky import names
 from slurmery.slinky.endpoints import Endpoint
-from slurmery.slinky.merge import merge_container, merge_metadata, merge_pod_spec, merge_service, port_number
 from slurmery.slinky.volumes import config_map_file, projected, read_only, secret_file
 
 DAEMON = names.SLURMRESTD

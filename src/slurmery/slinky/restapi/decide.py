@@ -7,12 +7,12 @@ else                                         Service and Deployment
 from typing import Final
 
 from slurmery.api.slinky import RestApi
+from slurmery.doors.conditions import Problem, degraded, progressing, ready
+from slurmery.doors.plan import Plan
 from slurmery.kube.desired import Desired
 from slurmery.kube.resources import DEPLOYMENTS, SERVICES
 from slurmery.slinky import cluster, names
 from slurmery.slinky.checks import attempt, imageless
-from slurmery.slinky.conditions import Problem, degraded, progressing, ready
-from slurmery.slinky.plan import Plan
 from slurmery.slinky.restapi.build import deployment, service
 from slurmery.slinky.restapi.observed import Observed
 

@@ -6,8 +6,8 @@ import re
 from typing import Any, NamedTuple
 
 from slurmery.api.slinky import Token
+from slurmery.doors.merge import merge_metadata
 from slurmery.slinky import names
-from slurmery.slinky.merge import merge_metadata
 
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9.-]+")
 

@@ -11,10 +11,10 @@ from typing import Final
 
 from slurmery.api.duration import duration
 from slurmery.api.slinky import Token
+from slurmery.doors.conditions import PROGRESSING, READY, Condition, Problem, degraded
+from slurmery.doors.plan import Plan
 from slurmery.kube.desired import Desired, Policy
 from slurmery.kube.resources import SECRETS
-from slurmery.slinky.conditions import PROGRESSING, READY, Condition, Problem, degraded
-from slurmery.slinky.plan import Plan
 from slurmery.slinky.token import build, jwt
 from slurmery.slinky.token.observed import Observed
 

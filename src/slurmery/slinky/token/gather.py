@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from slurmery.api.slinky import Token
+from slurmery.doors.plan import Plan
 from slurmery.kube.meta import Key
 from slurmery.kube.resources import SECRETS
 from slurmery.slinky import names
-from slurmery.slinky.plan import Plan
 from slurmery.slinky.token import build
 from slurmery.slinky.token.decide import issued_at
 from slurmery.slinky.token.observed import Observed

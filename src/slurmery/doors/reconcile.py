@@ -11,15 +11,15 @@ from typing import Any, Final, Generic, TypeVar
 
 from slurmery.api.resource import CustomResource
 from slurmery.api.validation import validate
+from slurmery.doors.cache import WORKLOADS, Cache
+from slurmery.doors.conditions import PROGRESSING, READY, Condition, Problem, degrade, degraded
+from slurmery.doors.plan import Plan
+from slurmery.doors.report import Reporter
+from slurmery.doors.views import Custom, M, manifest, read, resource
 from slurmery.kube.apply import Act, Applier, Outcome
 from slurmery.kube.controller import Result
 from slurmery.kube.desired import Owner
 from slurmery.kube.meta import Key
-from slurmery.slinky.caches import WORKLOADS, Cache
-from slurmery.slinky.conditions import PROGRESSING, READY, Condition, Problem, degrade, degraded
-from slurmery.slinky.plan import Plan
-from slurmery.slinky.report import Reporter
-from slurmery.slinky.views import Custom, M, manifest, read, resource
 
 _WRITTEN: Final = frozenset({Act.CREATED, Act.UPDATED, Act.RECREATED})
 _WATCH_SECONDS: Final = 1.0

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from slurmery.api.condition import Condition as Stamped
-from slurmery.slinky.conditions import (
+from slurmery.doors.conditions import (
     DEGRADED,
     READY,
     Condition,

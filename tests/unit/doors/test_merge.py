@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmery.api.slinky.shared import Labelled, ServiceTemplate
-from slurmery.slinky.merge import (
+from slurmery.doors.merge import (
     MergeError,
     merge_container,
     merge_metadata,

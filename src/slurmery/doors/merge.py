@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from slurmery.api.slinky.shared import ServiceTemplate
+from slurmery.doors.shape import misfit
 from slurmery.kube.meta import Manifest
-from slurmery.slinky.shape import misfit
 
 # Notes of other tools about the very object that carries them; on a child they would mislead those tools.
 NOT_INHERITED = frozenset(

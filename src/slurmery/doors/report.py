@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from slurmery.api.condition import Condition as Stamped
+from slurmery.doors.conditions import Condition, changes, stamped
+from slurmery.doors.views import Custom
 from slurmery.kube.client import Client
 from slurmery.kube.errors import NotFoundError
 from slurmery.kube.events import Recorder, Regarding
 from slurmery.kube.meta import Key, Resource
-from slurmery.slinky.conditions import Condition, changes, stamped
-from slurmery.slinky.views import Custom
 
 Status = Mapping[str, Any]
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from slurmery.doors.conditions import Condition
 from slurmery.kube.desired import Desired
 from slurmery.kube.meta import Resource
-from slurmery.slinky.conditions import Condition
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,13 @@
 """What the caches keep of objects, and how a custom resource is read as its model."""
 
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
-from slurmery.api import slinky
 from slurmery.api.resource import CustomResource
+from slurmery.doors.conditions import Rollout
 from slurmery.kube.meta import Manifest, Resource, View
 from slurmery.kube.ownership import Footprint
-from slurmery.slinky.conditions import Rollout
 
 M = TypeVar("M", bound=CustomResource)
 
@@ -17,14 +16,6 @@ def resource(kind: type[CustomResource]) -> Resource:
     """Where the API server serves a kind."""
     place = kind.place
     return Resource(place.group, place.version, place.plural, place.kind)
-
-
-CONTROLLERS: Final = resource(slinky.Controller)
-NODE_SETS: Final = resource(slinky.NodeSet)
-LOGIN_SETS: Final = resource(slinky.LoginSet)
-ACCOUNTINGS: Final = resource(slinky.Accounting)
-REST_APIS: Final = resource(slinky.RestApi)
-TOKENS: Final = resource(slinky.Token)
 
 
 class Custom(View, frozen=True, gc=False):

@@ -1,4 +1,4 @@
-from slurmery.slinky import hashes
+from slurmery.doors import hashes
 
 
 def test_the_hash_of_a_value_is_its_sha256() -> None:

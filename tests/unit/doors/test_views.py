@@ -6,8 +6,9 @@ import msgspec
 import pytest
 
 from slurmery.api.slinky import Controller, RestApi
-from slurmery.slinky.conditions import Rollout
-from slurmery.slinky.views import CONTROLLERS, Claim, Custom, Pod, Workload, read
+from slurmery.doors.conditions import Rollout
+from slurmery.doors.views import Claim, Custom, Pod, Workload, read
+from slurmery.slinky.kinds import CONTROLLERS
 
 METADATA = {
     "name": "slurm",

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import msgspec
 
+from slurmery.doors.cache import Cache
 from slurmery.kube.client import Client
 from slurmery.kube.errors import NotFoundError
 from slurmery.kube.meta import Key, Resource, View
 from slurmery.kube.ownership import Footprint
 from slurmery.kube.resources import CONFIG_MAPS, SECRETS
-from slurmery.slinky.caches import Cache, Caches
 
 Content = Mapping[str, bytes]
 
@@ -33,9 +33,9 @@ class _Known(NamedTuple):
 class Contents:
     """Secrets and ConfigMaps by key; None where there is none."""
 
-    def __init__(self, client: Client, caches: Caches) -> None:
+    def __init__(self, client: Client, caches: Mapping[Resource, Cache[Footprint]]) -> None:
         self._client = client
-        self._caches = {one: caches.metadata[one] for one in (SECRETS, CONFIG_MAPS)}
+        self._caches = {one: caches[one] for one in (SECRETS, CONFIG_MAPS)}
         self._known: dict[tuple[Resource, Key], _Known] = {}
         for resource, cache in self._caches.items():
             self._forget_deleted(resource, cache)

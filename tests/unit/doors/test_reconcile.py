@@ -4,15 +4,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from slurmery.api.slinky import RestApi
+from slurmery.doors.cache import Cache
+from slurmery.doors.conditions import Condition
+from slurmery.doors.plan import Plan
+from slurmery.doors.reconcile import Kind, Reconcile
+from slurmery.doors.report import Reporter
+from slurmery.doors.views import Custom
 from slurmery.kube.apply import Applier
 from slurmery.kube.controller import Result
 from slurmery.kube.meta import Key, ObjectMeta
-from slurmery.slinky.caches import Cache
-from slurmery.slinky.conditions import Condition
-from slurmery.slinky.plan import Plan
-from slurmery.slinky.reconcile import Kind, Reconcile
-from slurmery.slinky.report import Reporter
-from slurmery.slinky.views import Custom
 
 KEY = Key("ns", "rest")
 

@@ -1,0 +1,1 @@
+"""What both front doors share: gather, decide, apply, report."""
