@@ -1,0 +1,7 @@
+"""Passive checks: what Slurm's prolog, epilog and HealthCheckProgram run before, after and between jobs.
+
+    python3 -m onnode.checks prolog|epilog|hc_program [FILE]
+
+An internal error never harms a job: it is told on stderr and the program ends with 0. Only a check that
+failed in a prolog ends it with 1, so that Slurm gives the job to another node.
+"""

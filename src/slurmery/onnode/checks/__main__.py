@@ -1,0 +1,80 @@
+"""The runner: finds out where it is, runs what applies, carries out what follows."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from . import platform, slurm
+from .check import CONTEXTS, Check, Job, Scene, applies, checks
+from .consequence import Node, after, consequence
+from .run import run
+
+FILE = "/opt/slurm_scripts/checks.json"
+
+
+def main(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> int:
+    """Exit code: 1 if a check failed in a prolog, else 0."""
+    if not arguments or arguments[0] not in CONTEXTS:
+        print(f"say where you run: one of {', '.join(CONTEXTS)}", file=sys.stderr)
+        return 0
+    try:
+        failed = _all(arguments[0], Path(arguments[1] if len(arguments) > 1 else FILE), environment)
+    except Exception as error:  # noqa: BLE001 whatever it is, the job must not suffer for it
+        print(f"checks: {type(error).__name__}: {error}", file=sys.stderr)
+        return 0
+    return 1 if failed and arguments[0] == "prolog" else 0
+
+
+def _all(context: str, file: Path, environment: Mapping[str, str]) -> bool:
+    todo, faults = checks(json.loads(file.read_text()))
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    name = environment.get("SLURMD_NODENAME") or os.uname().nodename
+    models = platform.gpus()
+    tags = platform.tags(models)
+    node = slurm.read(name)
+    surroundings = {
+        **environment,
+        "CHECKS_CONTEXT": context,
+        "CHECKS_NODE": name,
+        "CHECKS_PLATFORM_TAG": min(tags, key=len, default=""),
+        "CHECKS_NODE_STATE": "+".join(sorted(node.states)),
+    }
+    job = _job(len(models), environment) if context != "hc_program" else None
+    scene = Scene(context, tags, node.states, surroundings, job)
+    failed = False
+    for check in todo:
+        if applies(check, scene):
+            node, bad = _one(check, scene, name, node)
+            failed |= bad
+    return failed
+
+
+def _one(check: Check, scene: Scene, name: str, node: Node) -> tuple[Node, bool]:
+    """Run one check; the node as it is then, and whether the check failed."""
+    try:
+        result = run(check, scene.environment)
+        update = consequence(check, result, node, scene.context)
+        if update:
+            slurm.write(name, update)
+            node = after(node, update)
+    except (OSError, subprocess.SubprocessError) as error:
+        print(f"checks: {check.name}: {error}", file=sys.stderr)
+        return node, False
+    return node, result.failed
+
+
+def _job(gpus: int, environment: Mapping[str, str]) -> Job | None:
+    number = environment.get("SLURM_JOB_ID")
+    if not number:
+        return None
+    own = [each for each in environment.get("SLURM_JOB_GPUS", "").split(",") if each]
+    comment = environment.get("SLURM_JOB_COMMENT")
+    return Job(len(own), gpus, slurm.job_comment(number) if comment is None else comment)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

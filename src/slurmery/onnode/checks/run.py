@@ -1,0 +1,55 @@
+"""Running a check's command: bounded in time, its output kept, its details read from file descriptor 3."""
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import BinaryIO
+
+from .check import Check
+from .consequence import Result
+
+JAIL = "/mnt/jail"
+OUTPUTS = Path("/opt/soperator-outputs")
+_MOST_DETAILS = 512
+_PLACEHOLDER = re.compile(r"\$(worker|name|context)")
+
+
+def run(check: Check, environment: Mapping[str, str], outputs: Path = OUTPUTS) -> Result:
+    """Run it. One that does not end in time has failed. Raises OSError if it cannot be started."""
+    number = os.memfd_create("details")
+    with open(number, "r+b") as details, _log(check, environment, outputs) as log:  # noqa: PTH123 not a path
+        words = ["bash", "-c", f"exec 3>&{number}; {check.command}"]
+        process = subprocess.Popen(
+            ["chroot", JAIL, *words] if check.run_in_jail else words,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=dict(environment),
+            pass_fds=(number,),
+            start_new_session=True,
+        )
+        try:
+            code = process.wait(check.timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return Result(True, f"no answer within {check.timeout:g} s")
+        details.seek(0)
+        return Result(code != 0, details.read(_MOST_DETAILS).decode(errors="replace").strip())
+
+
+def _log(check: Check, environment: Mapping[str, str], outputs: Path) -> BinaryIO:
+    """Where its output goes: a file whose name may hold $worker, $name and $context; or nowhere."""
+    if not check.log:
+        return Path(os.devnull).open("wb")
+    known = {
+        "worker": environment.get("CHECKS_NODE", ""),
+        "name": check.name,
+        "context": environment.get("CHECKS_CONTEXT", ""),
+    }
+    path = outputs / _PLACEHOLDER.sub(lambda found: known[found[1]], check.log).lstrip("/")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.open("ab")
