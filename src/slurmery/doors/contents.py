@@ -35,7 +35,7 @@ class Contents:
 
     def __init__(self, client: Client, caches: Mapping[Resource, Cache[Footprint]]) -> None:
         self._client = client
-        self._caches = {one: caches[one] for one in (SECRETS, CONFIG_MAPS)}
+        self._caches = {one: caches[one] for one in (SECRETS, CONFIG_MAPS) if one in caches}
         self._known: dict[tuple[Resource, Key], _Known] = {}
         for resource, cache in self._caches.items():
             self._forget_deleted(resource, cache)

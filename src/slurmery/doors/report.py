@@ -34,7 +34,7 @@ class Reporter:
     async def report(self, view: Custom, conditions: Iterable[Condition], beside: Status) -> None:
         """Make the status say so; `beside` are its other fields, None for one that must not be there."""
         conditions = tuple(conditions)
-        status = self._status(view)
+        status = self.status(view)
         before = [Stamped.model_validate(each) for each in status.get("conditions") or ()]
         generation = view.metadata.generation or 0
         wanted = {**beside, "conditions": stamped(conditions, before, generation, datetime.now(UTC))}
@@ -58,7 +58,8 @@ class Reporter:
         """The object is gone."""
         self._ahead.pop(key, None)
 
-    def _status(self, view: Custom) -> Status:
+    def status(self, view: Custom) -> Status:
+        """The object's status, also if we wrote it a moment ago."""
         ahead = self._ahead.get(view.key)
         if ahead and ahead.uid == view.metadata.uid and ahead.version > int(view.metadata.resource_version):
             return ahead.status

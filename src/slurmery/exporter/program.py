@@ -10,9 +10,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from slurmery.doors.key import KeySecret
 from slurmery.exporter.collector import Collector, Pace
 from slurmery.exporter.exposition import Exposition
-from slurmery.exporter.key import KeySecret
 from slurmery.exporter.scope import Scope
 from slurmery.exporter.sources import (
     AskJobs,

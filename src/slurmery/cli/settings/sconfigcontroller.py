@@ -31,3 +31,6 @@ class SconfigcontrollerSettings(LeaderSettings):
     reconfigure_wait_timeout: Annotated[timedelta, Flag("Time that a reconfiguration may take.", SLURM)] = (
         timedelta(minutes=1)
     )
+    settle_time: Annotated[
+        timedelta, Flag("Time for a new file to be seen on all nodes, before Slurm is told of it.", SLURM)
+    ] = timedelta(seconds=16)

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from slurmery.exporter.key import KeySecret
+from slurmery.doors.key import KeySecret
 from slurmery.kube.client import Client
 from slurmery.kube.errors import NoAnswerError
 from slurmery.kube.meta import Key, Resource
