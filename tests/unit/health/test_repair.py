@@ -1,0 +1,210 @@
+import dataclasses
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slurmery.health.repair import policy as names
+from slurmery.health.repair.decide import condition_words, decide, held
+from slurmery.health.repair.model import (
+    Condition,
+    DeleteMachine,
+    DrainWorker,
+    Machine,
+    ResumeWorker,
+    SetCondition,
+    Worker,
+)
+from slurmery.health.repair.policy import Policy, Response
+from slurmery.kube.meta import Key
+
+ORION = Key("orion", "orion")
+NOW = 10_000.0
+POLICY = Policy()
+
+
+def machine(**conditions: Condition) -> Machine:
+    return Machine("gpu-7", created=100.0, conditions={"Ready": Condition("True"), **conditions}, labels={})
+
+
+def worker(**changes: object) -> Worker:
+    idle = Worker(ORION, "worker-3", known=True, busy=False)
+    return dataclasses.replace(idle, **changes)  # type: ignore[arg-type]
+
+
+def drained(reason: str, since: float = 5_000.0, **changes: object) -> Worker:
+    return worker(**{"drains": True, "drained": True, "reason": reason, "reason_since": since, **changes})
+
+
+TRUE = Condition("True", since=4_000.0)
+ON_ITS_WAY = {"MaintenanceScheduled": TRUE, names.MAINTENANCE: TRUE}
+
+
+def test_a_scheduled_maintenance_drains_the_workers_first() -> None:
+    verdict = decide(machine(MaintenanceScheduled=TRUE), (worker(busy=True),), POLICY, 0, NOW)
+    assert verdict.actions == (DrainWorker(ORION, "worker-3", names.REPLACEMENT_REASON),)
+
+
+def test_running_jobs_are_waited_for_in_words() -> None:
+    busy = drained(names.REPLACEMENT_REASON, drained=False, busy=True)
+    verdict = decide(machine(MaintenanceScheduled=TRUE), (busy,), POLICY, 0, NOW)
+    assert not verdict.actions
+    assert verdict.waits == "Jobs run on worker-3: they are waited for."
+
+
+def test_the_replacement_goes_step_by_step_to_the_deletion() -> None:
+    done = (drained(names.REPLACEMENT_REASON),)
+    first = decide(machine(MaintenanceScheduled=TRUE), done, POLICY, 0, NOW)
+    assert [each[:3] for each in first.actions] == [(names.MAINTENANCE, "True", names.DRAINING)]
+    second = decide(machine(**ON_ITS_WAY), done, POLICY, 0, NOW)
+    assert [each[:3] for each in second.actions] == [(names.DRAIN, "True", names.NEED_DRAIN)]
+    third = {**ON_ITS_WAY, names.DRAIN: Condition("True", names.DRAINING)}
+    assert decide(machine(**third), done, POLICY, 0, NOW).waits.startswith("The rebooter")
+    last = {**ON_ITS_WAY, names.DRAIN: Condition("True", names.DRAINED)}
+    (deletion,) = decide(machine(**last), (), POLICY, 0, NOW).actions
+    assert isinstance(deletion, DeleteMachine)
+
+
+def test_a_node_without_workers_is_none_of_our_business() -> None:
+    assert not decide(machine(MaintenanceScheduled=TRUE), (), POLICY, 0, NOW).actions
+
+
+def test_the_budget_holds_the_next_node_back() -> None:
+    verdict = decide(machine(**ON_ITS_WAY), (drained(names.REPLACEMENT_REASON),), POLICY, 1, NOW)
+    assert not verdict.actions
+    assert verdict.waits == "1 nodes are being repaired, 1 may be at once."
+
+
+def test_a_worker_on_its_new_machine_is_resumed_and_an_admins_is_not() -> None:
+    ours, theirs = drained(names.REPLACEMENT_REASON), drained("bad fan, ana", name="worker-4")
+    assert decide(machine(), (ours, theirs), POLICY, 0, NOW).actions == (ResumeWorker(ORION, "worker-3"),)
+
+
+def test_a_kill_that_failed_leads_to_a_reboot_and_back() -> None:
+    stuck, other = drained("Kill task failed"), worker(name="worker-4")
+    first = decide(machine(), (stuck, other), POLICY, 0, NOW)
+    assert first.actions == (DrainWorker(ORION, "worker-4", names.REBOOT_REASON),)
+    both = (stuck, drained(names.REBOOT_REASON, name="worker-4"))
+    (degraded,) = decide(machine(), both, POLICY, 0, NOW).actions
+    assert isinstance(degraded, SetCondition)
+    assert degraded[:3] == (names.DEGRADED, "True", names.NEED_REBOOT)
+    asked = machine(**{names.DEGRADED: Condition("True", since=6_000.0)})
+    (reboot,) = decide(asked, both, POLICY, 0, NOW).actions
+    assert reboot[:3] == (names.REBOOT, "True", names.NEED_REBOOT)
+    rebooted = machine(
+        **{names.DEGRADED: TRUE, names.REBOOT: Condition("True", names.REBOOTED), names.DRAIN: TRUE}
+    )
+    over = decide(rebooted, (), POLICY, 0, NOW).actions
+    assert {each[:2] for each in over} == {
+        (kind, "False") for kind in (names.REBOOT, names.DRAIN, names.DEGRADED)
+    }
+    after = machine(**{names.DEGRADED: Condition("False", names.REBOOTED, since=7_000.0)})
+    assert decide(after, both, POLICY, 0, NOW).actions == (
+        ResumeWorker(ORION, "worker-3"),
+        ResumeWorker(ORION, "worker-4"),
+    )
+
+
+def test_a_failed_health_check_marks_the_machine_once_its_jobs_are_done() -> None:
+    reason = "[node_problem] gpu_health: GPU 3: XID 79 [hc_program]"
+    verdict = decide(machine(), (drained(reason),), POLICY, 0, NOW)
+    assert verdict.actions == (
+        SetCondition(names.HARDWARE, "True", "GpuHealth", "GPU 3: XID 79 [hc_program]"),
+    )
+    off = dataclasses.replace(POLICY, replaces=False)
+    assert not decide(machine(), (drained(reason),), off, 0, NOW).actions
+
+
+def test_a_health_drain_older_than_the_machine_is_over() -> None:
+    old = drained("[node_problem] gpu_health: XID 79", since=50.0)
+    assert decide(machine(), (old,), POLICY, 0, NOW).actions == (ResumeWorker(ORION, "worker-3"),)
+
+
+def test_a_condition_of_another_vendor_may_only_drain_and_is_undone_when_it_passes() -> None:
+    drains = Policy(conditions={"KernelDeadlock": Response.DRAIN})
+    (drain,) = decide(machine(KernelDeadlock=TRUE), (worker(),), drains, 0, NOW).actions
+    assert drain == DrainWorker(ORION, "worker-3", "[node_condition] KernelDeadlock")
+    there = drained("[node_condition] KernelDeadlock")
+    assert not decide(machine(KernelDeadlock=TRUE), (there,), drains, 0, NOW).actions
+    assert decide(machine(), (there,), drains, 0, NOW).actions == (ResumeWorker(ORION, "worker-3"),)
+
+
+def test_a_silent_machine_goes_only_if_wanted_and_without_jobs() -> None:
+    silent = machine(Ready=Condition("Unknown", since=NOW - 1_000))
+    wanted = dataclasses.replace(POLICY, deletes_not_ready=True)
+    assert not decide(silent, (worker(),), POLICY, 0, NOW).actions
+    assert not decide(silent, (worker(busy=True),), wanted, 0, NOW).actions
+    assert not decide(silent, (worker(known=False),), wanted, 0, NOW).actions
+    (deletion,) = decide(silent, (worker(),), wanted, 0, NOW).actions
+    assert isinstance(deletion, DeleteMachine)
+    soon = machine(Ready=Condition("Unknown", since=NOW - 800))
+    assert decide(soon, (worker(),), wanted, 0, NOW).again == 100.0
+
+
+def test_nodes_with_a_sparing_label_are_left_alone() -> None:
+    spared = dataclasses.replace(machine(MaintenanceScheduled=TRUE), labels={"pool": "debug"})
+    policy = dataclasses.replace(POLICY, spared={"pool": "debug"})
+    assert not decide(spared, (worker(),), policy, 0, NOW).actions
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("[node_problem] gpu_health: row 7 [prolog]", ("GpuHealth", "row 7 [prolog]")),
+        ("[node_problem] 3 fans failed", ("FansFailed", "3 fans failed")),
+        ("[node_problem]", ("HealthCheckFailed", "")),
+    ],
+)
+def test_drain_reasons_become_reasons_that_kubernetes_accepts(reason: str, words: tuple[str, str]) -> None:
+    assert condition_words(reason) == words
+
+
+statuses = st.sampled_from(["True", "False", "Unknown"])
+kinds = ["MaintenanceScheduled", names.HARDWARE, names.MAINTENANCE, names.DEGRADED, names.DRAIN, names.REBOOT]
+reasons = st.sampled_from(["", names.NEED_DRAIN, names.DRAINED, names.REBOOTED, names.DRAINING])
+conditions = st.builds(Condition, statuses, reasons, since=st.floats(0, NOW))
+machines = st.builds(
+    lambda found, ready: machine(**{**found, "Ready": ready}),
+    st.dictionaries(st.sampled_from(kinds), conditions),
+    conditions,
+)
+texts = st.sampled_from(
+    ["", "bad fan", "Kill task failed", names.REPLACEMENT_REASON, names.REBOOT_REASON, "[node_problem] a: b"]
+)
+workers = st.builds(
+    Worker,
+    st.just(ORION),
+    st.sampled_from(["worker-0", "worker-1"]),
+    known=st.booleans(),
+    drains=st.booleans(),
+    drained=st.booleans(),
+    busy=st.booleans(),
+    reason=texts,
+    reason_since=st.floats(0, NOW),
+)
+eager = Policy(deletes_not_ready=True, budget=2)
+
+
+@settings(max_examples=2000)
+@given(machines, st.lists(workers, max_size=3), st.integers(0, 4))
+def test_no_state_leads_to_harm(node: Machine, found: list[Worker], away: int) -> None:
+    """A machine is taken away only without jobs and within the budget; only drains of ours are undone."""
+    verdict = decide(node, tuple(found), eager, away, NOW)
+    takes_away = any(
+        isinstance(each, DeleteMachine)
+        or (
+            isinstance(each, SetCondition)
+            and each.status == "True"
+            and each.type in {names.DRAIN, names.REBOOT}
+        )
+        for each in verdict.actions
+    )
+    if takes_away:
+        assert all(each.known for each in found)
+        assert all(each.drained or not each.busy for each in found)
+        assert away < eager.budget or held(node.conditions.items())
+    for action in verdict.actions:
+        if isinstance(action, ResumeWorker):
+            assert any(each.name == action.name and eager.ours(each.reason) for each in found)
+        if isinstance(action, DrainWorker):
+            assert any(each.name == action.name and not each.drains for each in found)
