@@ -42,6 +42,11 @@ class Cluster:
         return any(nodeset.spec.gpu.enabled for nodeset in self.nodesets)
 
     @property
+    def kind(self) -> str:
+        """What images call a cluster with GPUs or without."""
+        return "gpu" if self.gpu else "cpu"
+
+    @property
     def stopped(self) -> bool:
         """Whether maintenance keeps every pod down."""
         return self.spec.maintenance.startswith("downscale")

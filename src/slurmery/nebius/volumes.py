@@ -166,6 +166,32 @@ REST_JWT = read_only(names.REST_JWT_KEY, names.REST_JWT_DIR)
 SLURM_CONFIGS = read_only(names.SLURM_CONFIGS, names.SLURM_CONFIGS_DIR)
 
 
+# What login nodes and workers have alike; `of_node` has the volumes.
+NODE_MOUNTS: tuple[Manifest, ...] = (
+    JAIL,
+    MUNGE_SOCKET,
+    LIMITS,
+    read_only(names.SSHD_KEYS, names.SSHD_KEYS_DIR),
+    read_only(names.SSH_ROOT_KEYS, names.ROOT_KEYS_PATH, subPath=names.AUTHORIZED_KEYS),
+    mount(names.IN_MEMORY, names.IN_MEMORY_DIR),
+    mount(names.TMP_DISK, names.TMP_DIR),
+)
+
+
+def of_node(cluster: Cluster, component: str, memory_size: str | int | None) -> tuple[Volume, ...]:
+    """The volumes that login nodes and workers have alike, but for the shared root."""
+    at = cluster.names
+    return (
+        munge_key(cluster),
+        scratch(names.MUNGE_SOCKET),
+        config_map(names.SECURITY_LIMITS, at.security_limits(component)),
+        sshd_keys(cluster),
+        config_map(names.SSH_ROOT_KEYS, at.ssh_root_keys, mode=0o600),
+        memory(names.IN_MEMORY, memory_size),
+        scratch(names.TMP_DISK),
+    )
+
+
 def _absolute(path: str) -> str:
     return path if path.startswith("/") else f"/{path}"
 

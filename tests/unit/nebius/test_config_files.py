@@ -110,8 +110,10 @@ def test_three_plugins_without_any_of_the_users_own() -> None:
     ) == [
         "required chroot.so /mnt/jail",
         f"optional {PYXIS} container_image_save=",
-        "optional spanknccldebug.so enabled=0 log-level=INFO out-file=0"
-        " out-dir=/opt/soperator-outputs/nccl_logs out-stdout=0",
+        (
+            "optional spanknccldebug.so enabled=0 log-level=INFO out-file=0"
+            " out-dir=/opt/soperator-outputs/nccl_logs out-stdout=0"
+        ),
     ]
 
 
@@ -140,12 +142,16 @@ def test_plugins_of_the_newer_generation() -> None:
     assert plugstack("5.0", ncclInspectorPreConf={}) == [
         "required chroot.so /mnt/jail",
         f"required {PYXIS} importer=/opt/slurm_scripts/pyxis_caching_importer.sh use_squashfuse=0",
-        "optional spanknccldebug.so enabled=0 log-level=INFO out-file=1"
-        " out-dir=/opt/soperator-outputs/local/nccl_logs out-stdout=0",
-        "optional spank_nccl_inspector_preconf.so enabled=1"
-        " profiler-plugin=/usr/lib/x86_64-linux-gnu/libnccl-profiler-inspector.so"
-        " dump-dir=/opt/soperator-outputs/shared/nccl_profiles/%j/%s dump-verbose=0"
-        " dump-thread-interval-microseconds=1000000",
+        (
+            "optional spanknccldebug.so enabled=0 log-level=INFO out-file=1"
+            " out-dir=/opt/soperator-outputs/local/nccl_logs out-stdout=0"
+        ),
+        (
+            "optional spank_nccl_inspector_preconf.so enabled=1"
+            " profiler-plugin=/usr/lib/x86_64-linux-gnu/libnccl-profiler-inspector.so"
+            " dump-dir=/opt/soperator-outputs/shared/nccl_profiles/%j/%s dump-verbose=0"
+            " dump-thread-interval-microseconds=1000000"
+        ),
     ]
 
 

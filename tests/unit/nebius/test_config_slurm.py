@@ -36,17 +36,19 @@ def between(text: str, first: str, last: str) -> list[str]:
 
 def test_keys_come_in_the_order_of_the_contract() -> None:
     order = """ClusterName SlurmctldHost AuthType CredType DefMemPerNode DefCpuPerGPU CompleteWait Epilog
-        Prolog TaskPluginParam MaxJobCount MinJobAge MessageTimeout TopologyPlugin TopologyParam GresTypes MpiDefault
-        MailProg ProctrackType ReturnToService SlurmctldPidFile SlurmctldPort SlurmdPidFile SlurmdPort
-        SlurmdSpoolDir SlurmUser StateSaveLocation TaskPlugin CliFilterPlugins LaunchParameters ScronParameters
-        PropagateResourceLimits SchedulerParameters HealthCheckInterval HealthCheckProgram HealthCheckNodeState
-        InactiveLimit KillOnBadExit KillWait UnkillableStepTimeout SlurmctldTimeout SlurmdTimeout TCPTimeout
-        WaitTime SlurmctldParameters RebootProgram ResumeTimeout SchedulerType SelectType SelectTypeParameters
-        SlurmctldDebug SlurmctldLogFile SlurmdDebug SlurmdLogFile DebugFlags MaxNodeCount MaxArraySize
-        JobRequeue PreemptMode PreemptType PartitionName PartitionName Nodeset AccountingStorageType
-        AccountingStorageHost AccountingStoragePort JobCompType AccountingStorageTRES AccountingStoreFlags
-        AcctGatherInterconnectType AcctGatherFilesystemType AcctGatherProfileType JobAcctGatherType
-        JobAcctGatherFrequency JobAcctGatherParams PriorityWeightAge PriorityWeightFairshare PriorityWeightQOS
+        Prolog TaskPluginParam MaxJobCount MinJobAge MessageTimeout TopologyPlugin TopologyParam GresTypes
+        MpiDefault MailProg ProctrackType ReturnToService SlurmctldPidFile SlurmctldPort
+        SlurmdPidFile SlurmdPort SlurmdSpoolDir SlurmUser StateSaveLocation TaskPlugin
+        CliFilterPlugins LaunchParameters ScronParameters PropagateResourceLimits
+        SchedulerParameters HealthCheckInterval HealthCheckProgram HealthCheckNodeState
+        InactiveLimit KillOnBadExit KillWait UnkillableStepTimeout SlurmctldTimeout SlurmdTimeout
+        TCPTimeout WaitTime SlurmctldParameters RebootProgram ResumeTimeout SchedulerType SelectType
+        SelectTypeParameters SlurmctldDebug SlurmctldLogFile SlurmdDebug SlurmdLogFile DebugFlags
+        MaxNodeCount MaxArraySize JobRequeue PreemptMode PreemptType PartitionName PartitionName
+        Nodeset AccountingStorageType AccountingStorageHost AccountingStoragePort JobCompType
+        AccountingStorageTRES AccountingStoreFlags AcctGatherInterconnectType
+        AcctGatherFilesystemType AcctGatherProfileType JobAcctGatherType JobAcctGatherFrequency
+        JobAcctGatherParams PriorityWeightAge PriorityWeightFairshare PriorityWeightQOS
         PriorityWeightTRES AuthAltTypes AuthAltParameters include"""
     assert keys(conf()) == order.split()
 
@@ -148,10 +150,14 @@ def test_nodes_come_one_line_for_a_nodeset() -> None:
     )
     text = conf("5.0", plain, full, nodeset("none", 0))
     assert [line for line in text.splitlines() if line.startswith(("NodeName", "NodeSet=", "#WARNING"))] == [
-        "NodeName=cpu-0 State=CLOUD NodeAddr=cpu-0.borealis-nodeset-svc.slurm.svc.cluster.local RealMemory=2048"
-        " Port=6818",
-        "NodeName=gpu-[0-2] State=CLOUD NodeAddr=gpu-[0-2].borealis-nodeset-svc.slurm.svc.cluster.local"
-        " RealMemory=1024 AutoResume=Off Port=7000 Feature=h200,ib Weight=10",
+        (
+            "NodeName=cpu-0 State=CLOUD NodeAddr=cpu-0.borealis-nodeset-svc.slurm.svc.cluster.local"
+            " RealMemory=2048 Port=6818"
+        ),
+        (
+            "NodeName=gpu-[0-2] State=CLOUD NodeAddr=gpu-[0-2].borealis-nodeset-svc.slurm.svc.cluster.local"
+            " RealMemory=1024 AutoResume=Off Port=7000 Feature=h200,ib Weight=10"
+        ),
         "#WARNING: NodeSet none is skipped: it has no replicas",
         "NodeSet=cpu Nodes=cpu-0",
         "NodeSet=gpu Nodes=gpu-[0-2]",

@@ -64,8 +64,10 @@ def test_a_database_elsewhere_is_reached_as_the_spec_says() -> None:
         "StorageUser=slurm",
         "StorageHost=db.example.com",
         "StoragePort=3306",
-        "StorageParameters=SSL_CA=/mnt/slurmdbd-ssl-ca-cert/ca.crt,SSL_CERT=/mnt/slurmdbd-ssl-client-key/tls.crt,"
-        "SSL_KEY=/mnt/slurmdbd-ssl-client-key/tls.key,SSL_VERIFY=1",
+        (
+            "StorageParameters=SSL_CA=/mnt/slurmdbd-ssl-ca-cert/ca.crt,SSL_CERT=/mnt/slurmdbd-ssl-client-key/tls.crt,"
+            "SSL_KEY=/mnt/slurmdbd-ssl-client-key/tls.key,SSL_VERIFY=1"
+        ),
     ]
 
 

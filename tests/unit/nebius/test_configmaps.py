@@ -57,8 +57,10 @@ def test_limits_are_named_and_labelled_for_their_component(component: str) -> No
 def test_sshd_of_workers_listens_where_ssh_looks_for_it() -> None:
     found = cluster(**NO_CUSTOM, slurmNodes__login__sshd__port=2222)
     worker, login = build.worker_sshd(found), build.login_sshd(found)
-    assert worker and worker.manifest["data"]["sshd_config"].startswith("Port 22\n")
-    assert login and login.manifest["data"]["sshd_config"].startswith("Port 2222\n")
+    assert worker
+    assert worker.manifest["data"]["sshd_config"].startswith("Port 22\n")
+    assert login
+    assert login.manifest["data"]["sshd_config"].startswith("Port 2222\n")
 
 
 def test_keys_of_root_come_one_a_line() -> None:

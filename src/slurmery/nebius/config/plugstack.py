@@ -43,7 +43,8 @@ def _nccl_debug(nccl: NcclDebug) -> str:
     directory = word("plugStackConfig.ncclDebug.outputDirectory", nccl.output_directory)
     return (
         f"{_need(required=nccl.required)} spanknccldebug.so enabled={nccl.enabled:d}"
-        f" log-level={nccl.log_level} out-file={nccl.output_to_file:d} out-dir={directory} out-stdout={nccl.output_to_std_out:d}"
+        f" log-level={nccl.log_level} out-file={nccl.output_to_file:d} out-dir={directory}"
+        f" out-stdout={nccl.output_to_std_out:d}"
     )
 
 
