@@ -1,0 +1,1 @@
+"""Slurm's database daemon and its database."""

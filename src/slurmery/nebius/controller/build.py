@@ -1,0 +1,146 @@
+"""The slurmctld pod, the Service in front of it, and the pods that keep its images near."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from slurmery.kube.desired import Desired, Policy
+from slurmery.kube.meta import Manifest
+from slurmery.kube.resources import DAEMON_SETS, STATEFUL_SETS
+from slurmery.nebius import containers, names, pods, volumes
+from slurmery.nebius.cluster import Cluster
+from slurmery.nebius.objects import desired, named, service_ports
+from slurmery.nebius.objects import service as a_service
+from slurmery.nebius.pods import Part
+from slurmery.nebius.ports import port
+from slurmery.nebius.volumes import Storage
+
+_DAEMON: Final = names.SLURMCTLD
+_FIELD: Final = "slurmNodes.controller"
+_MAIN: Final = {names.CONTROLLER_TYPE_LABEL: names.CONTROLLER_MAIN}
+_PLACEHOLDER: Final = {names.CONTROLLER_TYPE_LABEL: names.CONTROLLER_PLACEHOLDER}
+_SLEEP: Final = ["sleep", "infinity"]
+# What a placeholder of a user's init container needs none of.
+_STRIPPED: Final = frozenset(
+    {"args", "env", "envFrom", "volumeMounts", "volumeDevices", "resources", "ports", "restartPolicy"}
+    | {"livenessProbe", "readinessProbe", "startupProbe", "lifecycle"}
+)
+
+
+def service(cluster: Cluster) -> Desired:
+    """The Service in front of slurmctld."""
+    number = port(cluster.spec.slurm_nodes.controller.slurmctld, _DAEMON)
+    spec = {
+        "type": "ClusterIP",
+        "selector": {**cluster.selector(names.CONTROLLER), **_MAIN},
+        "ports": service_ports(_DAEMON, number),
+    }
+    return a_service(cluster, cluster.names.controller_service, names.CONTROLLER, spec)
+
+
+def stateful_set(cluster: Cluster, versions: Mapping[str, str]) -> Desired:
+    """The slurmctld pod; `versions` are hashes of what it reads only when it starts, by object."""
+    part, storage = _part(cluster), _storage(cluster)
+    labels = {**cluster.labels(names.CONTROLLER), **_MAIN}
+    spec: dict[str, Any] = {
+        "replicas": cluster.replicas(1),
+        "serviceName": cluster.names.controller_service,
+        "podManagementPolicy": "Parallel",
+        "selector": {"matchLabels": {**cluster.selector(names.CONTROLLER), **_MAIN}},
+        "template": pods.template(
+            labels,
+            pods.annotations(cluster, _DAEMON.name, versions),
+            pods.pod_spec(cluster, part, _pod(cluster, storage)),
+        ),
+    }
+    if storage.claims:
+        spec["volumeClaimTemplates"] = list(storage.claims)
+    body = {"metadata": {"labels": _MAIN}, "spec": spec}
+    manifest = named(cluster, STATEFUL_SETS, cluster.names.controller, names.CONTROLLER, body)
+    return Desired(STATEFUL_SETS, manifest, Policy.RECREATE_ORPHANING)
+
+
+def placeholder(cluster: Cluster) -> Desired | None:
+    """Pods that sleep wherever slurmctld may run, so that its images are there when it moves (1.22)."""
+    if not cluster.is_1_22:
+        return None
+    given = cluster.spec.slurm_nodes.controller
+    munge = _asleep(names.MUNGE, given.munge.image, given.munge.image_pull_policy)
+    own = {
+        "initContainers": [{**munge, "restartPolicy": "Always"}],
+        "containers": [
+            _asleep(_DAEMON.name, given.slurmctld.image, given.slurmctld.image_pull_policy),
+            *(_stripped(each) for each in given.custom_init_containers),
+        ],
+    }
+    labels = {**cluster.labels(names.CONTROLLER), **_PLACEHOLDER}
+    spec = {
+        "selector": {"matchLabels": {**cluster.selector(names.CONTROLLER), **_PLACEHOLDER}},
+        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}},
+        "template": pods.template(
+            labels,
+            pods.annotations(cluster, _DAEMON.name, {}),
+            pods.pod_spec(cluster, _part(cluster), own),
+        ),
+    }
+    body = {"metadata": {"labels": _PLACEHOLDER}, "spec": spec}
+    return desired(cluster, DAEMON_SETS, cluster.names.controller_placeholder, names.CONTROLLER, body)
+
+
+def _part(cluster: Cluster) -> Part:
+    given = cluster.spec.slurm_nodes.controller
+    return Part(names.CONTROLLER, _FIELD, given, (given.slurmctld, given.munge))
+
+
+def _pod(cluster: Cluster, storage: Storage) -> Manifest:
+    given = cluster.spec.slurm_nodes.controller
+    return {
+        "serviceAccountName": given.service_account_name,
+        "initContainers": [*given.custom_init_containers, containers.munge(given.munge)],
+        "containers": [_slurmctld(cluster)],
+        "volumes": list(storage.volumes),
+    }
+
+
+def _slurmctld(cluster: Cluster) -> dict[str, Any]:
+    given = cluster.spec.slurm_nodes.controller
+    number = port(given.slurmctld, _DAEMON)
+    own = {
+        "ports": containers.port(_DAEMON, number),
+        "livenessProbe": containers.probe(exec={"command": ["scontrol", "ping"]}, initialDelaySeconds=25),
+        "securityContext": containers.security(given.slurmctld),
+        "volumeMounts": [
+            volumes.mount(names.CONTROLLER_SPOOL, names.SLURMCTLD_SPOOL),
+            volumes.JAIL,
+            volumes.MUNGE_SOCKET,
+            volumes.LIMITS,
+            volumes.REST_JWT,
+            *volumes.custom_mounts(given.volumes.custom_mounts),
+        ],
+    }
+    return containers.daemon(given.slurmctld, _DAEMON.name, own)
+
+
+def _storage(cluster: Cluster) -> Storage:
+    given = cluster.spec.slurm_nodes.controller.volumes
+    field, component = f"{_FIELD}.volumes", names.CONTROLLER
+    parts = [
+        volumes.of_spec(cluster, names.CONTROLLER_SPOOL, given.spool, component, f"{field}.spool"),
+        volumes.of_spec(cluster, names.JAIL, given.jail, component, f"{field}.jail"),
+        volumes.storage(
+            volumes.munge_key(cluster),
+            volumes.scratch(names.MUNGE_SOCKET),
+            volumes.config_map(names.SECURITY_LIMITS, cluster.names.security_limits(component)),
+            volumes.rest_jwt_key(cluster),
+        ),
+        volumes.mounts_of_spec(cluster, given.custom_mounts, component, f"{field}.customMounts"),
+    ]
+    return volumes.united(parts, field)
+
+
+def _asleep(name: str, image: str, pull_policy: str) -> dict[str, Any]:
+    return {"name": name, "image": image, "imagePullPolicy": pull_policy, "command": _SLEEP}
+
+
+def _stripped(container: Manifest) -> dict[str, Any]:
+    kept = {field: value for field, value in container.items() if field not in _STRIPPED}
+    return {**kept, "command": _SLEEP}

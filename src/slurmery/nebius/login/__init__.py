@@ -1,0 +1,1 @@
+"""The nodes that users log in to."""

@@ -1,0 +1,1 @@
+"""The first content of the shared root."""

@@ -1,0 +1,1 @@
+"""The program that writes configuration files into the shared root."""

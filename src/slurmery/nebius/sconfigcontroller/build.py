@@ -1,0 +1,137 @@
+"""The Deployment of sconfigcontroller, and what it may do."""
+
+from typing import Any, Final
+
+from slurmery.api.nebius.containers import NodeContainer, SlurmNode
+from slurmery.api.nebius.slurmcluster import SConfigController
+from slurmery.kube.desired import Desired
+from slurmery.kube.meta import Manifest
+from slurmery.kube.resources import DEPLOYMENTS
+from slurmery.nebius import containers, names, pods, volumes
+from slurmery.nebius.access import READ, Access, granted, rule
+from slurmery.nebius.cluster import Cluster
+from slurmery.nebius.errors import SpecError
+from slurmery.nebius.objects import desired
+from slurmery.nebius.pods import Part
+from slurmery.nebius.ports import port
+
+_FIELD: Final = "sConfigController"
+_WRITE: Final = ("create", "update", "patch")
+_GROUP: Final = names.JAILED_CONFIGS.group
+_COMMAND: Final = ("/usr/bin/sconfigcontroller",)
+# The paths come by the environment, so that no shell ever reads them as words of its own.
+_INIT_DIR: Final = (
+    'mkdir -p "$JAIL_CONFIG_PATH" && chown "$JAIL_UID:$JAIL_GID" "$JAIL_CONFIG_PATH"'
+    ' && chmod 755 "$JAIL_CONFIG_PATH"'
+)
+_RULES: Final = (
+    rule("", ["configmaps"], READ),
+    rule("", ["secrets"], READ),
+    rule("coordination.k8s.io", ["leases"], (*READ, *_WRITE)),
+    rule("", ["events"], ("create", "patch")),
+    rule("events.k8s.io", ["events"], ("create", "patch")),
+    rule(_GROUP, ["jailedconfigs"], (*READ, *_WRITE, "delete")),
+    rule(_GROUP, ["jailedconfigs/status"], ("get", "update", "patch")),
+    rule(_GROUP, ["jailedconfigs/finalizers"], ("update",)),
+)
+
+
+def access(cluster: Cluster) -> tuple[Desired, ...]:
+    """ServiceAccount, Role and RoleBinding."""
+    at = cluster.names
+    rights = Access(names.SCONFIGCONTROLLER, at.sconfigcontroller_account, at.sconfigcontroller_role, _RULES)
+    return granted(cluster, rights, _given(cluster).service_account_name or "")
+
+
+def deployment(cluster: Cluster) -> Desired:
+    """The Deployment."""
+    given = _given(cluster)
+    node, container = _node(given), _container(given)
+    host_users = given.host_users if node.host_users is None else node.host_users
+    placed = node.model_copy(update={"host_users": host_users})
+    ids = {"runAsUser": given.run_as_uid, "runAsGroup": given.run_as_gid}
+    own = {
+        "serviceAccountName": given.service_account_name or cluster.names.sconfigcontroller_account,
+        "securityContext": {field: number for field, number in ids.items() if number is not None},
+        "initContainers": [*node.custom_init_containers, _init_dir(given, container)],
+        "containers": [_sconfigctrl(cluster, given, container)],
+        "volumes": [volumes.shared_root(cluster)],
+    }
+    part = Part(names.SCONFIGCONTROLLER, f"{_FIELD}.node", placed, (container,))
+    spec = {
+        "replicas": cluster.replicas(node.size),
+        "strategy": {"type": "RollingUpdate"},
+        "selector": {"matchLabels": cluster.selector(names.SCONFIGCONTROLLER)},
+        "template": pods.template(
+            cluster.selector(names.SCONFIGCONTROLLER),
+            pods.annotations(cluster, names.SCONFIGCTRL, {}),
+            pods.pod_spec(cluster, part, own),
+        ),
+    }
+    name = cluster.names.sconfigcontroller
+    return desired(cluster, DEPLOYMENTS, name, names.SCONFIGCONTROLLER, {"spec": spec})
+
+
+def _given(cluster: Cluster) -> SConfigController:
+    if cluster.spec.s_config_controller is None:
+        raise SpecError(f"{_FIELD} is missing: nothing would write Slurm's files into the shared root")
+    return cluster.spec.s_config_controller
+
+
+def _node(given: SConfigController) -> SlurmNode:
+    if given.node is None:
+        raise SpecError(f"{_FIELD}.node is missing")
+    return given.node
+
+
+def _container(given: SConfigController) -> NodeContainer:
+    if given.container is None:
+        raise SpecError(f"{_FIELD}.container is missing")
+    return given.container
+
+
+def _init_dir(given: SConfigController, container: NodeContainer) -> Manifest:
+    """Makes the directory of the files; it runs in the same image, which has a shell."""
+    uid = names.JAIL_UID if given.run_as_uid is None else given.run_as_uid
+    gid = names.JAIL_GID if given.run_as_gid is None else given.run_as_gid
+    return {
+        "name": names.INIT_DIR,
+        "image": container.image,
+        "imagePullPolicy": container.image_pull_policy,
+        "command": ["sh", "-c", _INIT_DIR],
+        "env": containers.env(
+            {
+                "JAIL_CONFIG_PATH": names.JAIL_DIR + names.JAILED_ETC_SLURM,
+                "JAIL_UID": str(uid),
+                "JAIL_GID": str(gid),
+            }
+        ),
+        "securityContext": {"runAsUser": 0, "runAsGroup": 0},
+        "volumeMounts": [volumes.JAIL],
+    }
+
+
+def _sconfigctrl(cluster: Cluster, given: SConfigController, container: NodeContainer) -> dict[str, Any]:
+    number = port(cluster.spec.slurm_nodes.rest.rest, names.SLURMRESTD)
+    arguments = [
+        f"--cluster-namespace={cluster.names.namespace}",
+        f"--cluster-name={cluster.name}",
+        f"--jail-path={names.JAIL_DIR}",
+        f"--slurmapiserver={cluster.names.rest_url(number)}",
+        "--leader-elect",
+    ]
+    if given.reconfigure_poll_interval:
+        arguments.append(f"--reconfigure-poll-interval={given.reconfigure_poll_interval}")
+    if given.reconfigure_wait_timeout:
+        arguments.append(f"--reconfigure-wait-timeout={given.reconfigure_wait_timeout}")
+    made = containers.daemon(container, names.SCONFIGCTRL, {"volumeMounts": [volumes.JAIL]})
+    return {
+        **made,
+        "command": list(container.command or _COMMAND),
+        "args": [*arguments, *container.args],
+        **(
+            {"securityContext": profile}
+            if (profile := containers.app_armor(container.app_armor_profile))
+            else {}
+        ),
+    }

@@ -1,0 +1,1 @@
+"""Secrets that are made once: keys of munge, of tokens and of sshd, passwords of the database."""

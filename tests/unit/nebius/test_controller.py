@@ -1,0 +1,141 @@
+"""The slurmctld pod and what is around it."""
+
+from typing import Any
+
+import pytest
+
+from slurmery.nebius.controller import build
+from slurmery.nebius.errors import SpecError
+from tests.unit.nebius.clusters import check, cluster
+
+VERSIONS = {"aurora-munge": "b" * 8, "aurora-rest-jwt-key": "a" * 8}
+
+
+def pod(**changes: Any) -> Any:
+    return build.stateful_set(cluster(**changes), {}).manifest["spec"]["template"]["spec"]
+
+
+def slurmctld(**changes: Any) -> Any:
+    return pod(**changes)["containers"][0]
+
+
+@pytest.mark.parametrize("version", ["1.22", "5.0"])
+def test_objects(version: str) -> None:
+    found = cluster(version)
+    objects = [build.service(found), build.stateful_set(found, VERSIONS), build.placeholder(found)]
+    check(f"controller-{version}", objects)
+
+
+def test_there_is_one_slurmctld_with_munge_before_it() -> None:
+    manifest = build.stateful_set(cluster(slurmNodes__controller__customInitContainers=None), {}).manifest
+    spec = manifest["spec"]
+
+    assert spec["replicas"] == 1
+    assert manifest["metadata"]["labels"]["slurm.nebius.ai/controller-type"] == "main"
+    assert spec["selector"]["matchLabels"]["slurm.nebius.ai/controller-type"] == "main"
+    assert [each["name"] for each in spec["template"]["spec"]["containers"]] == ["slurmctld"]
+    assert [each["name"] for each in spec["template"]["spec"]["initContainers"]] == ["munge"]
+
+
+@pytest.mark.parametrize(
+    ("maintenance", "replicas"),
+    [
+        ("none", 1),
+        ("skipPopulateJail", 1),
+        ("downscale", 0),
+        ("downscaleAndDeletePopulateJail", 0),
+        ("downscaleAndOverwritePopulateJail", 0),
+    ],
+)
+def test_maintenance_stops_it(maintenance: str, replicas: int) -> None:
+    assert build.stateful_set(cluster(maintenance=maintenance), {}).manifest["spec"]["replicas"] == replicas
+
+
+def test_custom_mounts_are_there_once() -> None:
+    mounts = [each["mountPath"] for each in slurmctld()["volumeMounts"]]
+    names = [each["name"] for each in pod()["volumes"]]
+
+    assert mounts.count("/opt/slurm_scripts/") == 1
+    assert len(names) == len(set(names))
+
+
+def test_command_and_arguments_of_the_spec_are_taken() -> None:
+    changes = {
+        "slurmNodes__controller__slurmctld__command": ["a"],
+        "slurmNodes__controller__slurmctld__args": ["b"],
+    }
+    assert (slurmctld(**changes)["command"], slurmctld(**changes)["args"]) == (["a"], ["b"])
+
+
+def test_probes_of_the_spec_replace_ours() -> None:
+    given = build.stateful_set(cluster("5.0"), {}).manifest["spec"]["template"]["spec"]["containers"][0]
+    assert given["livenessProbe"] == {"exec": {"command": ["scontrol", "ping"]}, "periodSeconds": 30}
+    assert given["readinessProbe"] == {"tcpSocket": {"port": "slurmctld"}}
+
+
+@pytest.mark.parametrize("given", [None, True, False])
+def test_the_user_namespace_is_as_the_spec_says(given: bool | None) -> None:
+    assert pod(slurmNodes__controller__hostUsers=given).get("hostUsers") is given
+
+
+def test_a_claim_is_made_where_the_spec_has_one() -> None:
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    spool = {"volumeClaimTemplateSpec": claim}
+    spec = build.stateful_set(cluster(slurmNodes__controller__volumes__spool=spool), {}).manifest["spec"]
+
+    assert [each["metadata"]["name"] for each in spec["volumeClaimTemplates"]] == ["controller-spool"]
+    assert "controller-spool" not in [each["name"] for each in spec["template"]["spec"]["volumes"]]
+
+
+def test_placeholders_sleep_and_use_nothing() -> None:
+    placeholder = build.placeholder(cluster())
+    assert placeholder is not None
+    spec = placeholder.manifest["spec"]
+    pod_spec = spec["template"]["spec"]
+    everything = [*pod_spec["initContainers"], *pod_spec["containers"]]
+
+    assert spec["updateStrategy"]["rollingUpdate"] == {"maxUnavailable": 1}
+    assert [each["name"] for each in everything] == ["munge", "slurmctld", "warm-up"]
+    assert all(each["command"] == ["sleep", "infinity"] for each in everything)
+    assert all("resources" not in each for each in everything)
+    assert "volumes" not in pod_spec
+    assert pod_spec["nodeSelector"] == {"example.com/node-group": "system"}
+
+
+def test_placeholders_are_not_for_the_newer_generation() -> None:
+    assert build.placeholder(cluster("5.0")) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        (
+            {"slurmNodes__controller__k8sNodeFilterName": "moon"},
+            r"slurmNodes.controller.k8sNodeFilterName: 'moon' is not",
+        ),
+        (
+            {"slurmNodes__controller__volumes__spool": {"volumeSourceName": "moon"}},
+            r"slurmNodes.controller.volumes.spool.volumeSourceName: 'moon' is not",
+        ),
+        ({"slurmNodes__controller__volumes__jail": {}}, r"slurmNodes.controller.volumes.jail: give either"),
+        (
+            {
+                "slurmNodes__controller__volumes__customMounts": [
+                    {"name": "jail", "mountPath": "/x", "volumeSourceName": "slurm-scripts"}
+                ]
+            },
+            r"slurmNodes.controller.volumes: two different volumes are named 'jail'",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_place(changes: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(SpecError, match=complaint):
+        pod(**changes)
+
+
+def test_a_new_key_means_a_new_pod() -> None:
+    def template(versions: dict[str, str]) -> Any:
+        return build.stateful_set(cluster(), versions).manifest["spec"]["template"]
+
+    assert template({"aurora-munge": "1"}) != template({"aurora-munge": "2"})
+    assert template({"a": "1", "b": "2"}) == template({"b": "2", "a": "1"})

@@ -1,0 +1,134 @@
+"""What runs beside Slurm: the first content of the root, the writer of files, the exporter, the profile."""
+
+from typing import Any
+
+import pytest
+
+from slurmery.kube.desired import Policy
+from slurmery.nebius.apparmor import app_armor_profile
+from slurmery.nebius.errors import SpecError
+from slurmery.nebius.exporter import build as exporter
+from slurmery.nebius.populatejail import build as populate
+from slurmery.nebius.sconfigcontroller import build as sconfig
+from tests.unit.nebius.clusters import check, cluster
+
+
+@pytest.mark.parametrize("version", ["1.22", "5.0"])
+def test_populate_jail(version: str) -> None:
+    check(f"populate-jail-{version}", [populate.job(cluster(version))])
+
+
+@pytest.mark.parametrize(
+    ("changes", "overwrite"),
+    [
+        ({}, "0"),
+        ({"populateJail__overwrite": True}, "1"),
+        ({"maintenance": "downscaleAndOverwritePopulateJail"}, "1"),
+        ({"maintenance": "downscaleAndDeletePopulateJail"}, "0"),
+    ],
+)
+def test_content_is_replaced_only_when_it_is_said(changes: dict[str, Any], overwrite: str) -> None:
+    job = populate.job(cluster(**changes))
+    env = {
+        each["name"]: each["value"]
+        for each in job.manifest["spec"]["template"]["spec"]["containers"][0]["env"]
+    }
+    assert env == {"OVERWRITE": overwrite, "SLURM_CLUSTER_TYPE": "gpu"}
+    assert job.policy is Policy.CREATE_ONCE
+
+
+def test_a_snapshot_is_a_named_source() -> None:
+    with pytest.raises(SpecError, match=r"jailSnapshotVolume.volumeSourceName is missing"):
+        populate.job(cluster(populateJail__jailSnapshotVolume={"volumeClaimTemplateSpec": {}}))
+
+
+def test_the_shared_root_must_have_a_source() -> None:
+    with pytest.raises(SpecError, match="volumeSources: 'jail' is not the name"):
+        sconfig.deployment(cluster(volumeSources=[]))
+
+
+@pytest.mark.parametrize("given", [None, "high"])
+def test_priority_classes_are_passed_on(given: str | None) -> None:
+    found = cluster(
+        populateJail__priorityClass=given,
+        sConfigController__node__priorityClass=given,
+        slurmNodes__exporter__priorityClass=given,
+    )
+    for each in (populate.job(found), sconfig.deployment(found), exporter.deployment(found)):
+        assert each.manifest["spec"]["template"]["spec"].get("priorityClassName") == given
+
+
+@pytest.mark.parametrize("version", ["1.22", "5.0"])
+def test_sconfigcontroller(version: str) -> None:
+    found = cluster(version)
+    check(f"sconfigcontroller-{version}", [*sconfig.access(found), sconfig.deployment(found)])
+
+
+def test_arguments_of_sconfigcontroller_come_in_the_order_of_the_contract() -> None:
+    container = sconfig.deployment(cluster()).manifest["spec"]["template"]["spec"]["containers"][0]
+    assert container["command"] == ["/usr/bin/sconfigcontroller"]
+    assert container["args"] == [
+        "--cluster-namespace=slurm",
+        "--cluster-name=aurora",
+        "--jail-path=/mnt/jail",
+        "--slurmapiserver=http://aurora-rest-svc.slurm.svc:6820",
+        "--leader-elect",
+        "--reconfigure-poll-interval=20s",
+        "--reconfigure-wait-timeout=1m",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "complaint"),
+    [
+        ("sConfigController", "sConfigController is missing"),
+        ("sConfigController__node", "sConfigController.node is missing"),
+        ("sConfigController__container", "sConfigController.container is missing"),
+    ],
+)
+def test_what_sconfigcontroller_lacks_is_named(path: str, complaint: str) -> None:
+    with pytest.raises(SpecError, match=complaint):
+        sconfig.deployment(cluster(**{path: None}))
+
+
+@pytest.mark.parametrize("version", ["1.22", "5.0"])
+def test_exporter(version: str) -> None:
+    found = cluster(version)
+    objects = [*exporter.access(found), exporter.deployment(found), exporter.pod_monitor(found)]
+    check(f"exporter-{version}", objects)
+
+
+def test_the_exporter_is_told_where_slurm_is() -> None:
+    container = exporter.deployment(cluster()).manifest["spec"]["template"]["spec"]["containers"][0]
+    assert container["args"] == [
+        "--cluster-namespace=slurm",
+        "--cluster-name=aurora",
+        "--slurm-api-server=http://aurora-rest-svc.slurm.svc:6820",
+    ]
+    assert {each["name"] for each in container["env"]} == {
+        "SLURM_EXPORTER_CLUSTER_NAMESPACE",
+        "SLURM_EXPORTER_CLUSTER_NAME",
+        "SLURM_EXPORTER_SLURM_API_SERVER",
+        "SLURM_EXPORTER_COLLECTION_INTERVAL",
+    }
+    assert container["resources"]["limits"] == {"memory": "256Mi"}
+
+
+def test_the_exporter_may_run_anywhere_without_a_filter() -> None:
+    spec = exporter.deployment(cluster(slurmNodes__exporter__k8sNodeFilterName="gone")).manifest["spec"]
+    assert "nodeSelector" not in spec["template"]["spec"]
+
+
+def test_our_relabeling_comes_before_the_users() -> None:
+    spec = exporter.pod_monitor(cluster()).manifest["spec"]
+    assert [each["port"] for each in spec["podMetricsEndpoints"]] == ["metrics", "monitoring"]
+    for endpoint in spec["podMetricsEndpoints"]:
+        assert endpoint["metricRelabelings"] == [
+            {"action": "labeldrop", "regex": "pod|instance|container"},
+            {"action": "labeldrop", "regex": "pod"},
+        ]
+        assert (endpoint["interval"], endpoint["scrapeTimeout"]) == ("30s", "20s")
+
+
+def test_app_armor() -> None:
+    check("apparmor", [app_armor_profile(cluster())])
