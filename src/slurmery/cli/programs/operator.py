@@ -9,7 +9,8 @@ from slurmery.cli import process
 from slurmery.cli.settings.operator import OperatorSettings
 from slurmery.cli.webhooks import webhooks
 from slurmery.kube.runtime import Runtime
-from slurmery.slinky.door import Door
+from slurmery.nebius.door import Door as NebiusDoor
+from slurmery.slinky.door import Door as SlinkyDoor
 
 
 def run(settings: OperatorSettings) -> None:
@@ -23,12 +24,13 @@ async def _wired(settings: OperatorSettings, runtime: Runtime) -> AsyncIterator[
         if settings.enable_webhooks:
             await stack.enter_async_context(webhooks(settings, runtime))
         await stack.enter_async_context(_slinky(settings).open(runtime))
+        await stack.enter_async_context(_nebius(settings).open(runtime))
         yield
 
 
-def _slinky(settings: OperatorSettings) -> Door:
+def _slinky(settings: OperatorSettings) -> SlinkyDoor:
     """The front door slinky.slurm.net; its caches wait for as long as its CRDs are not served."""
-    return Door(
+    return SlinkyDoor(
         namespaces=settings.namespaces,
         domain=settings.cluster_domain,
         workers={
@@ -39,5 +41,15 @@ def _slinky(settings: OperatorSettings) -> Door:
             RestApi: settings.restapi_workers,
             Token: settings.token_workers,
         },
+        time_limit=settings.reconcile_timeout.total_seconds(),
+    )
+
+
+def _nebius(settings: OperatorSettings) -> NebiusDoor:
+    """The front door slurm.nebius.ai; its caches wait for as long as its CRDs are not served."""
+    return NebiusDoor(
+        namespaces=settings.namespaces,
+        domain=settings.cluster_domain,
+        workers=settings.max_concurrent_reconciles,
         time_limit=settings.reconcile_timeout.total_seconds(),
     )

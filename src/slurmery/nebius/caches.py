@@ -1,0 +1,78 @@
+"""The caches of this front door: what it knows of the cluster without asking."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final, cast
+
+from slurmery.doors.cache import WORKLOADS, Cache, V
+from slurmery.doors.views import Custom, Workload
+from slurmery.kube.meta import Key, Resource, Selection
+from slurmery.kube.observed import OWNER_INDEX, owners
+from slurmery.kube.ownership import Footprint
+from slurmery.kube.resources import (
+    CONFIG_MAPS,
+    DAEMON_SETS,
+    JOBS,
+    ROLE_BINDINGS,
+    ROLES,
+    SECRETS,
+    SERVICE_ACCOUNTS,
+    SERVICES,
+)
+from slurmery.kube.runtime import Runtime
+from slurmery.kube.store import Index
+from slurmery.nebius import names
+from slurmery.nebius.kinds import NODE_SETS, SLURM_CLUSTERS
+from slurmery.nebius.references import USES, uses
+from slurmery.nebius.views import Database, Job
+
+_CUSTOM: Final = (SLURM_CLUSTERS, NODE_SETS)
+_METADATA: Final = (
+    SERVICES,
+    SECRETS,
+    CONFIG_MAPS,
+    SERVICE_ACCOUNTS,
+    ROLES,
+    ROLE_BINDINGS,
+    DAEMON_SETS,
+    names.JAILED_CONFIGS,
+    names.POD_MONITORS,
+    names.APP_ARMOR_PROFILES,
+    names.GRANTS,
+    names.DATABASES,
+)
+
+
+class Caches:
+    """Secrets, ConfigMaps and whatever else is only owned are known by their metadata alone."""
+
+    def __init__(self, runtime: Runtime, namespaces: Sequence[str] = ()) -> None:
+        self._runtime = runtime
+        self._namespaces = namespaces or (None,)
+        self.custom = {one: self._cache(Selection(one), Custom, {USES: uses}) for one in _CUSTOM}
+        owned = {OWNER_INDEX: owners}
+        self.metadata = {
+            one: self._cache(Selection(one, metadata_only=True), Footprint, owned) for one in _METADATA
+        }
+        self.workloads = {one: self._cache(Selection(one), Workload, owned) for one in WORKLOADS}
+        self.jobs = self._cache(Selection(JOBS), Job, owned)
+        self.databases = self._cache(Selection(names.MARIADBS), Database, owned)
+
+    @property
+    def owned(self) -> Mapping[Resource, Cache[Footprint]]:
+        """Whatever we apply."""
+        # A cache of more is one of footprints to whoever only reads it.
+        more = {**self.workloads, JOBS: self.jobs, names.MARIADBS: self.databases}
+        return {**self.metadata, **cast("Mapping[Resource, Cache[Footprint]]", more)}
+
+    def users(self, kind: Resource, used: Resource, key: Key) -> list[Custom]:
+        """The objects of a kind whose specs name an object."""
+        return self.custom[kind].by(USES, (used, key))
+
+    def _cache(self, all_of: Selection, view: type[V], indexes: Mapping[str, Index[V]]) -> Cache[V]:
+        return Cache(
+            [
+                self._runtime.informer(replace(all_of, namespace=namespace), view, indexes)
+                for namespace in self._namespaces
+            ]
+        )

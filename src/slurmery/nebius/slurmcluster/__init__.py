@@ -1,0 +1,1 @@
+"""SlurmCluster: the jail, then the components on it, each with a condition of its own."""

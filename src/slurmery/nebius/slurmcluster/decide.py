@@ -1,0 +1,100 @@
+"""From a SlurmCluster and what is observed to what should be: pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from slurmery.api.nebius import SlurmCluster
+from slurmery.doors.conditions import Condition, Problem, degraded
+from slurmery.doors.plan import Plan
+from slurmery.kube.desired import Desired
+from slurmery.kube.resources import (
+    CONFIG_MAPS,
+    DAEMON_SETS,
+    DEPLOYMENTS,
+    JOBS,
+    ROLE_BINDINGS,
+    ROLES,
+    SERVICE_ACCOUNTS,
+    SERVICES,
+)
+from slurmery.nebius import names
+from slurmery.nebius.cluster import Cluster, cluster
+from slurmery.nebius.errors import SpecError
+from slurmery.nebius.populatejail.build import job
+from slurmery.nebius.slurmcluster import jail as jails
+from slurmery.nebius.slurmcluster import status
+from slurmery.nebius.slurmcluster.components import Component, components
+from slurmery.nebius.slurmcluster.observed import Observed
+
+# StatefulSets are not among them: pods that hold data or jobs do not go because a field did.
+_PRUNED: Final = (
+    CONFIG_MAPS,
+    DAEMON_SETS,
+    DEPLOYMENTS,
+    ROLE_BINDINGS,
+    ROLES,
+    SERVICE_ACCOUNTS,
+    SERVICES,
+    names.JAILED_CONFIGS,
+    names.POD_MONITORS,
+)
+_SOON: Final = 2.0
+
+
+@dataclass(frozen=True)
+class ClusterPlan(Plan):
+    """A plan, and the status beside the conditions."""
+
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+def decide(resource: SlurmCluster, observed: Observed) -> ClusterPlan:
+    """What should exist now, and what to say about it."""
+    try:
+        wanted = cluster(resource, observed.nodesets, born_bare=observed.born_bare, domain=observed.domain)
+    except SpecError as error:
+        return _unreadable(error)
+    parts = components(wanted, observed)
+    jail = jails.jail(wanted, observed, _pods_left(parts, observed))
+    filling, refused = _populate(wanted, jail)
+    # A cluster that was up before goes on, or goes to sleep, also while its jail is filled anew.
+    running = jail.usable or wanted.stopped
+    held = () if running else tuple(each for each in parts if each.name != names.COMMON)
+    applied = tuple(each for each in parts if each not in held)
+    problems = [*refused, *jail.problems, *(one for each in parts for one in each.problems)]
+    waits = "" if jail.usable else jail.conditions[-1].message
+    conditions = tuple(status.condition(wanted, each, observed, waits=waits) for each in parts)
+    return ClusterPlan(
+        desired=(*filling, *(one for each in applied for one in each.desired)),
+        conditions=(*conditions, *jail.conditions, degraded(problems)),
+        prune=() if problems else (JOBS, *(_PRUNED if running else ())),
+        requeue=_SOON if jail.job and jail.usable else None,
+        fields=status.fields(parts, conditions, observed),
+    )
+
+
+def _populate(wanted: Cluster, jail: jails.Jail) -> tuple[tuple[Desired, ...], tuple[Problem, ...]]:
+    if not jail.job:
+        return (), ()
+    try:
+        return (job(wanted),), ()
+    except SpecError as error:
+        return (), (Problem("InvalidSpec", f"{error}."),)
+
+
+def _pods_left(parts: tuple[Component, ...], observed: Observed) -> int:
+    rollouts = (observed.rollouts.get(each.workload) for each in parts if each.workload)
+    return sum(each.replicas for each in rollouts if each)
+
+
+def _unreadable(error: SpecError) -> ClusterPlan:
+    problem = Problem("InvalidSpec", f"{error}.")
+    said = [
+        Condition(each, "Unknown", problem.reason, problem.message) for each in status.CONDITIONS.values()
+    ]
+    return ClusterPlan(
+        desired=(),
+        conditions=(*said, degraded([problem])),
+        fields={"phase": status.PHASE_NOT_AVAILABLE},
+    )

@@ -1,0 +1,77 @@
+"""An API server with Kubernetes' own controllers, and the Nebius door of our operator."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from dev.controlplane import ControlPlane
+from slurmery.api import nebius
+from slurmery.api.crd import crd
+from slurmery.kube import config
+from slurmery.kube.client import Client
+from slurmery.kube.meta import Key
+from slurmery.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
+from slurmery.kube.runtime import Listen, Runtime
+from slurmery.nebius.door import Door
+from tests.controlplane.slinky.scene import OPERATOR, Scene
+
+
+@pytest.fixture(scope="session")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """Pods are made, though nobody runs them."""
+    with ControlPlane(tmp_path_factory.mktemp("nebius")) as plane:
+        plane.start_controller_manager()
+        asyncio.run(_define(plane))
+        yield plane
+
+
+async def _define(plane: ControlPlane) -> None:
+    async with Client(config.load(plane.kubeconfig)) as client:
+        for kind in nebius.KINDS:
+            await client.apply(CUSTOM_RESOURCE_DEFINITIONS, crd(kind), manager="tests")
+    names = [f"crd/{kind.place.plural}.{kind.place.group}" for kind in nebius.KINDS]
+    plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", *names)
+
+
+@pytest.fixture
+async def scene(plane: ControlPlane) -> AsyncIterator[Scene]:
+    """A namespace of the test's own."""
+    name = f"test-{uuid.uuid4().hex[:8]}"
+    async with Client(config.load(plane.kubeconfig)) as client:
+        await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        yield Scene(plane, client, name)
+        await client.delete(NAMESPACES, Key("", name))
+
+
+class Operator:
+    """The door at work, in this event loop."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._runtime: Runtime | None = None
+        self._running: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        self._running = asyncio.create_task(self._run())
+
+    async def stop(self) -> None:
+        if self._running and self._runtime:
+            self._runtime.stop()
+            await self._running
+            self._running = None
+
+    async def _run(self) -> None:
+        async with Client(config.load(self._scene.plane.kubeconfig), user_agent=OPERATOR) as client:
+            self._runtime = Runtime(client, "test", Listen())
+            async with Door(namespaces=(self._scene.namespace,)).open(self._runtime):
+                await self._runtime.run()
+
+
+@pytest.fixture
+async def operator(scene: Scene) -> AsyncIterator[Operator]:
+    operator = Operator(scene)
+    await operator.start()
+    yield operator
+    await operator.stop()
