@@ -12,7 +12,7 @@ import contextlib
 import gc
 import signal
 import ssl
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
@@ -27,7 +27,7 @@ from slurmery.kube.health import Address, Probes, metrics_routes, serve
 from slurmery.kube.informer import Informer
 from slurmery.kube.lease import Election
 from slurmery.kube.logs import logger
-from slurmery.kube.meta import Selection, View
+from slurmery.kube.meta import Resource, Selection, View
 from slurmery.kube.store import Index
 
 log = logger("runtime")
@@ -36,6 +36,14 @@ V = TypeVar("V", bound=View)
 
 FINISH_SECONDS: Final = 3.0
 EVENTS_SECONDS: Final = 0.5
+
+
+# What must be over before a controller may work.
+Before = Callable[[], Coroutine[Any, Any, None]]
+
+
+async def _nothing() -> None:
+    pass
 
 
 class LeadershipLostError(KubeError):
@@ -56,6 +64,36 @@ class Listen:
     metrics_guard: Authorizer | None = None
 
 
+class Wing:
+    """Informers and controllers that have work only once a resource is served: until then they rest."""
+
+    def __init__(self, runtime: "Runtime", once: Resource) -> None:
+        self.client = runtime.client
+        self.discovery = runtime.discovery
+        self.recorder = runtime.recorder
+        self._runtime = runtime
+        self._once = once
+        self._informers: list[Informer[Any]] = []
+
+    def informer(
+        self, selection: Selection, view: type[V], indexes: Mapping[str, Index[V]] | None = None
+    ) -> Informer[V]:
+        """A cache that is filled once the wing is open."""
+        informer = self._runtime.informer(selection, view, indexes, once=self._once)
+        self._informers.append(informer)
+        return informer
+
+    def add(self, controller: Controller) -> None:
+        """Run this controller while leading, once the wing is open and its caches are filled."""
+        self._runtime.add(controller, self._filled)
+
+    async def _filled(self) -> None:
+        await self.discovery.wait(self._once)
+        for informer in self._informers:
+            if await self.discovery.offers(informer.selection.resource):
+                await informer.synced.wait()
+
+
 class Runtime:
     """Holds the parts of one process and runs them. First make the parts, then `run`, once."""
 
@@ -66,19 +104,25 @@ class Runtime:
         self._identity = identity
         self._listen = listen
         self._sync_seconds = sync_seconds
-        self._informers: list[Informer[Any]] = []
-        self._controllers: list[Controller] = []
+        self._informers: dict[Informer[Any], Resource] = {}
+        self._controllers: dict[Controller, Before] = {}
         self._recorders: list[Recorder] = []
         self._ready = False
         self._stop = asyncio.Event()
         self._lost = asyncio.Event()
+        self._ended = asyncio.Event()
 
     def informer(
-        self, selection: Selection, view: type[V], indexes: Mapping[str, Index[V]] | None = None
+        self,
+        selection: Selection,
+        view: type[V],
+        indexes: Mapping[str, Index[V]] | None = None,
+        *,
+        once: Resource | None = None,
     ) -> Informer[V]:
-        """A cache. If its resource is not offered yet, it waits for that, and nobody waits for it."""
+        """A cache. If its resource, or `once`, is not offered yet, it waits for that, and nobody for it."""
         informer = Informer(self.client, selection, view, indexes=indexes)
-        self._informers.append(informer)
+        self._informers[informer] = once or selection.resource
         return informer
 
     def recorder(self, controller: str) -> Recorder:
@@ -87,9 +131,9 @@ class Runtime:
         self._recorders.append(recorder)
         return recorder
 
-    def add(self, controller: Controller) -> None:
-        """Run this controller while leading."""
-        self._controllers.append(controller)
+    def add(self, controller: Controller, before: Before | None = None) -> None:
+        """Run this controller while leading, when what must be before is."""
+        self._controllers[controller] = before or _nothing
         self.discovery.appeared.append(lambda _: controller.resync())
 
     def stop(self) -> None:
@@ -125,17 +169,30 @@ class Runtime:
         log.info("Ready", informers=len(self._informers))
         if election and not (await self._before_stop(self._elected(election)) and election.leading):
             return
-        workers = [tasks.create_task(controller.run()) for controller in self._controllers]
+        workers = [tasks.create_task(self._run(*each)) for each in self._controllers.items()]
         lost = await self._before_stop(self._lost.wait())
         self._ready = False
         for controller in self._controllers:
             controller.stop()
+        self._ended.set()
         if workers and not lost:
             await asyncio.wait(workers, timeout=FINISH_SECONDS)
         for worker in workers:
             worker.cancel()
         if not lost:
             await self._say_the_rest()
+
+    async def _run(self, controller: Controller, before: Before) -> None:
+        waiting = asyncio.create_task(before())
+        ending = asyncio.create_task(self._ended.wait())
+        try:
+            await asyncio.wait((waiting, ending), return_when=asyncio.FIRST_COMPLETED)
+            if waiting.done():
+                await waiting
+                await controller.run()
+        finally:
+            waiting.cancel()
+            ending.cancel()
 
     async def _say_the_rest(self) -> None:
         with contextlib.suppress(TimeoutError):
@@ -159,8 +216,9 @@ class Runtime:
     async def _synced(self) -> None:
         try:
             async with asyncio.timeout(self._sync_seconds):
-                for informer in self._informers:
-                    if await self.discovery.offers(informer.selection.resource):
+                for informer, once in self._informers.items():
+                    served = informer.selection.resource
+                    if await self.discovery.offers(once) and await self.discovery.offers(served):
                         await informer.synced.wait()
         except TimeoutError:
             empty = [str(one.selection.resource) for one in self._informers if not one.synced.is_set()]
@@ -183,6 +241,7 @@ class Runtime:
 
     async def _fill(self, informer: Informer[Any]) -> None:
         with contextlib.suppress(KubeError):  # no answer: the informer knows how to live with that
+            await self.discovery.wait(self._informers[informer])
             await self.discovery.wait(informer.selection.resource)
         await informer.run()
 

@@ -18,7 +18,7 @@ from slurmery.kube.apply import Applier
 from slurmery.kube.controller import Controller, TerminalError, controller_of, not_only_status
 from slurmery.kube.meta import Key, Resource, View
 from slurmery.kube.observed import Cached
-from slurmery.kube.runtime import Runtime
+from slurmery.kube.runtime import Runtime, Wing
 from slurmery.nebius import names
 from slurmery.nebius.caches import Caches
 from slurmery.nebius.kinds import NODE_SETS, SLURM_CLUSTERS
@@ -39,7 +39,8 @@ class Door:
     @asynccontextmanager
     async def open(self, runtime: Runtime) -> AsyncIterator[None]:
         """Give the runtime the informers and controllers of these kinds, for as long as it runs."""
-        caches = Caches(runtime, self.namespaces)
+        wing = Wing(runtime, SLURM_CLUSTERS)
+        caches = Caches(wing, self.namespaces)
         contents = Contents(runtime.client, caches.metadata)
         around = Surroundings(caches, contents, runtime.discovery.offers, self.domain)
         informers = [one for cache in caches.owned.values() for one in cache.informers]
@@ -63,7 +64,7 @@ class Door:
         caches.custom[NODE_SETS].wakes(clusters, _cluster_of, relevant=not_only_status)
         for resource, cache in caches.owned.items():
             cache.wakes(clusters, _concerned(caches, resource))
-        runtime.add(clusters)
+        wing.add(clusters)
         yield
 
 
