@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from bench.cloud import cloud, submit_held, tokens
 from bench.figure import Figure
 from bench.fresh import Meter, fresh
-from bench.slurm_sandbox import SlurmSandbox, submit_held, tokens
+from dev.slurm_lab import SlurmLab
 from slurmery.exporter import program
 from slurmery.exporter.collector import Collector
 from slurmery.exporter.exposition import Exposition
@@ -67,19 +68,17 @@ class Settings:
 def figures() -> Iterator[Figure]:
     """Measure everything; a figure comes when it is known."""
     for size in SIZES:
-        with tempfile.TemporaryDirectory() as folder:
-            sandbox = SlurmSandbox(Path(folder), size)
-            with sandbox.running():
-                yield from _collecting(sandbox, size)
+        with tempfile.TemporaryDirectory() as folder, cloud(Path(folder), size) as lab:
+            yield from _collecting(lab, size)
     decoded = min((fresh(decode) for _ in RUNS), key=lambda run: run["cpu"])
     assert decoded["jobs"] == 100_000
     yield Figure("decode 100,000 jobs", decoded["cpu"], 1.5, "CPU-s")
     yield Figure("decode 100,000 jobs: kept", decoded["megabytes"], 200, "MB")
 
 
-def _collecting(sandbox: SlurmSandbox, size: int) -> Iterator[Figure]:
-    asyncio.run(submit_held(SlurmClient(sandbox.url, tokens(sandbox.key)), size))
-    run = fresh(collect, sandbox.url, str(sandbox.key))
+def _collecting(lab: SlurmLab, size: int) -> Iterator[Figure]:
+    asyncio.run(submit_held(SlurmClient(lab.url, tokens(lab.key)), size))
+    run = fresh(collect, lab.url, lab.key.hex())
     assert run["series"] >= SERIES_PER_NODE * size
     words = f"{size:,} nodes and jobs"
     yield Figure(f"{words}: slurmrestd alone", run["slurmrestd"], float("inf"), "s")
@@ -93,7 +92,7 @@ def _collecting(sandbox: SlurmSandbox, size: int) -> Iterator[Figure]:
 
 async def collect(url: str, key: str) -> dict[str, float]:
     """Collect, change something and collect again, do so when nothing changed, and be scraped."""
-    keyring = tokens(Path(key))
+    keyring = tokens(bytes.fromhex(key))
     slurm = _Noting(url, keyring)
     vitals = Vitals()
     collectors = program.collectors(slurm, Settings(), Scope(), vitals)
