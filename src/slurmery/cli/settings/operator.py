@@ -25,7 +25,6 @@ NEBIUS: Final = "Reconcilers of slurm.nebius.ai"
 
 CONTROLLERS: Final = ("cluster", "nodeconfigurator", "nodeset", "topology")
 _PROFILES: Final = Address("localhost", 6060)
-_NO_PPROF: Final = "Go's profiles do not exist here"
 
 
 def _workers(kind: str) -> Flag:
@@ -120,10 +119,10 @@ class OperatorSettings(ZapSettings, HookSettings):
     enable_webhooks: Annotated[
         bool, Flag("Serve the webhooks in this process.", WEBHOOKS, names=(), env="ENABLE_WEBHOOKS")
     ] = True
-    profile: Annotated[bool, Flag("Serve Go's profiles.", SERVE, moot=_NO_PPROF)] = False
-    profile_addr: Annotated[
-        Address | None, Flag("Where Go's profiles are served.", SERVE, moot=_NO_PPROF)
-    ] = _PROFILES
+    profile: Annotated[
+        bool, Flag("Serve stacks and profiles under /debug/pprof/: Python's, not Go's.", SERVE)
+    ] = False
+    profile_addr: Annotated[Address | None, Flag("Where they are served.", SERVE)] = _PROFILES
 
     def __post_init__(self) -> None:
         self.controllers.confine(CONTROLLERS)
