@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Generic, TypeVar
 from urllib.parse import urlsplit
 
+from slurmery.api.duration import PART, duration
 from slurmery.kube.health import Address
 from slurmery.kube.logs import Format
 
@@ -65,13 +66,6 @@ class Kind(Generic[T]):
 
 _TRUE: Final = {"1", "t", "T", "true", "TRUE", "True"}
 _FALSE: Final = {"0", "f", "F", "false", "FALSE", "False"}
-_SECONDS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0} | {
-    # Beyond Go: custom resources write some of our durations as Prometheus does.
-    "d": 86400.0,
-    "w": 7 * 86400.0,
-    "y": 365 * 86400.0,
-}
-_PART: Final = r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h|d|w|y)"
 _LEVELS: Final = {"warning": Level.WARN} | dict.fromkeys(("dpanic", "panic", "fatal"), Level.ERROR)
 
 
@@ -115,11 +109,10 @@ def _percent(text: str) -> float:
 
 def _duration(text: str) -> timedelta:
     words = "must be a duration longer than nothing, such as 30s, 15m or 1h30m"
-    if not re.fullmatch(rf"\+?(?:{_PART})+", text, re.ASCII):
+    if not re.fullmatch(rf"\+?(?:{PART})+", text, re.ASCII):
         raise ValueError(words)
-    seconds = sum(float(number) * _SECONDS[unit] for number, unit in re.findall(_PART, text))
     try:
-        length = timedelta(seconds=seconds)
+        length = duration(text)
     except OverflowError:
         raise ValueError(words) from None
     if not length:
