@@ -45,6 +45,7 @@ def run(settings: ServeSettings, wire: Wire, *, sync: timedelta = timedelta(minu
 
 async def _live(settings: ServeSettings, wire: Wire, sync: timedelta) -> None:
     cluster = config.load(settings.kubeconfig)
+    cluster = replace(cluster, namespace=settings.home or cluster.namespace)
     identity = f"{socket.gethostname()}_{uuid.uuid4()}"
     election = _election(settings, cluster, identity)
     fence = election.fence if election else unfenced

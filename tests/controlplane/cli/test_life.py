@@ -63,6 +63,14 @@ async def test_what_was_begun_is_finished_before_the_lease_is_given_back(
     assert await holder(client, namespace, "slurm-operator") == ""
 
 
+async def test_the_lease_is_where_the_operator_is_at_home(
+    client: Client, namespace: str, start: Start
+) -> None:
+    operator = await start("slurm_operator", "--leader-elect-namespace=", OPERATOR_NAMESPACE=namespace)
+    await until(operator.leads)
+    assert await holder(client, namespace, "e21479ae.nebius.ai")
+
+
 async def test_leases_have_their_upstream_names_and_are_given_back(
     client: Client, namespace: str, start: Start
 ) -> None:

@@ -45,7 +45,7 @@ class OperatorSettings(ZapSettings, HookSettings):
     operator_namespace: Annotated[
         str,
         Flag(
-            "Namespace of the operator's own objects; none is the pod's, outside of pods soperator-system.",
+            "Namespace of the operator's own objects; none is the pod's, or that of the kubeconfig.",
             CLUSTER,
             env="OPERATOR_NAMESPACE",
         ),
@@ -111,7 +111,10 @@ class OperatorSettings(ZapSettings, HookSettings):
     loginset_workers: Annotated[Count, _workers("LoginSets")] = 1
     nodeset_workers: Annotated[Count, _workers("NodeSets")] = 1
     restapi_workers: Annotated[Count, _workers("RestApis")] = 1
-    slurmclient_workers: Annotated[Count, _workers("connections to Slurm")] = 1
+    slurmclient_workers: Annotated[
+        Count,
+        Flag("How many connections to Slurm are kept at once.", SLINKY, moot="each cluster has its own"),
+    ] = 1
     token_workers: Annotated[Count, _workers("Tokens")] = 1
     propagated_node_conditions: Annotated[
         Names, Flag("Types of node conditions that become part of a drain's reason.", SLINKY)
@@ -126,6 +129,10 @@ class OperatorSettings(ZapSettings, HookSettings):
 
     def __post_init__(self) -> None:
         self.controllers.confine(CONTROLLERS)
+
+    @property
+    def home(self) -> str:
+        return self.operator_namespace
 
     def reconciles(self, controller: str) -> bool:
         """Whether one of CONTROLLERS is on."""

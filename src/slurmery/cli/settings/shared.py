@@ -88,6 +88,11 @@ class ServeSettings(LogSettings):
     enable_http2: Annotated[bool, Flag("Offer HTTP/2.", SERVE, moot="HTTP/1.1 is what we serve")] = False
     kubeconfig: Kubeconfig = None
 
+    @property
+    def home(self) -> str:
+        """Namespace of the program's own objects; none is what Kubernetes' configuration says."""
+        return ""
+
 
 @dataclass(frozen=True, kw_only=True)
 class LeaderSettings(ServeSettings):
