@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from slurmery.api.duration import PART, duration
 from slurmery.kube.health import Address
-from slurmery.kube.logs import Format
+from slurmery.kube.logs import Format, Times
 
 T = TypeVar("T")
 
@@ -188,6 +188,13 @@ def _format(text: str) -> Format:
     return Format.JSON
 
 
+def _times(text: str) -> Times:
+    try:
+        return Times.ISO8601 if text in {"", "rfc3339", "rfc3339nano"} else Times(text)
+    except ValueError:
+        raise ValueError(f"must be one of {', '.join(Times)}, rfc3339, rfc3339nano") from None
+
+
 def _choice(choices: type[StrEnum]) -> Kind[StrEnum]:
     def read(text: str) -> StrEnum:
         try:
@@ -220,6 +227,7 @@ _KINDS: Final[dict[Any, Kind[Any]]] = {
     ),
     Level: Kind("level", _level, str),
     Format: Kind("json|plain", _format, str),
+    Times: Kind("|".join(Times), _times, str),
 }
 
 

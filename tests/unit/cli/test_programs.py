@@ -27,7 +27,7 @@ SLINKY = {
     "zap-encoder": "json",
     "zap-log-level": "info",
     "zap-stacktrace-level": "",
-    "zap-time-encoding": "",
+    "zap-time-encoding": "rfc3339",
 }
 # By the name that a program is started by: its flags with their defaults.
 FLAGS: dict[str, dict[str, str]] = {
