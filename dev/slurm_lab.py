@@ -102,7 +102,8 @@ class SlurmLab:
         return self._log.read_text(errors="replace")[-3000:]
 
     def start(self) -> None:
-        command = ["unshare", *_NAMESPACES, "sh", "-ec", self._script, "sh", *map(str, self.roots.values())]
+        inside = ["sh", "-ec", self._script, "sh", *map(str, self.roots.values())]
+        command = ["setpriv", "--pdeathsig", "KILL", "unshare", *_NAMESPACES, *inside]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
