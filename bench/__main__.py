@@ -6,12 +6,14 @@ A subject is a module of this package with a function `figures` that measures an
 """
 
 import importlib
+import math
 import os
 import platform
 import sys
 from collections.abc import Iterator
 
 from bench.figure import Figure
+from slurmery.kube import logs
 
 SUBJECTS = ("kube", "exporter")
 
@@ -21,6 +23,7 @@ def main(subjects: list[str]) -> int:
     if unknown := set(subjects) - set(SUBJECTS):
         print(f"no such subject: {', '.join(unknown)}; there are {', '.join(SUBJECTS)}", file=sys.stderr)
         return 2
+    logs.configure(logs.Format.PLAIN, "warn")
     print(machine(), flush=True)
     print(f"{'':46}{'measured':>10}{'limit':>12}", flush=True)
     exceeded = 0
@@ -40,7 +43,7 @@ def measured(subjects: list[str]) -> Iterator[Figure]:
 
 def line(figure: Figure) -> str:
     """One row of the table."""
-    digits = 0 if figure.limit >= 10 or figure.limit == 0 else 2
+    digits = 0 if 10 <= figure.limit < math.inf or figure.limit == 0 else 2
     sign = "≥" if figure.floor else "≤"
     mark = "" if figure.kept else "  EXCEEDED"
     measured, limit = f"{figure.value:,.{digits}f}", f"{sign} {figure.limit:,g}"

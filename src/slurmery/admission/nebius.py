@@ -8,7 +8,7 @@ from typing import Any
 from slurmery.admission.lookups import Answers
 from slurmery.admission.references import found
 from slurmery.admission.review import Object
-from slurmery.api.nebius.quantity import quantity
+from slurmery.api.quantity import quantity
 from slurmery.api.validation import Problem
 
 HIGH_SHARE, MAX_SHARE = Decimal("0.8"), Decimal("0.9")

@@ -1,6 +1,7 @@
 """What all long-running programs do alike: serve the kubelet and Prometheus, lead, work, stop in time."""
 
 import asyncio
+import os
 import socket
 import ssl
 import uuid
@@ -12,7 +13,7 @@ from importlib import import_module
 from typing import Final
 
 from slurmery.cli.settings.shared import LeaderSettings, ServeSettings
-from slurmery.kube import config, metrics
+from slurmery.kube import config, metrics, tracing
 from slurmery.kube.authorize import Authorizer
 from slurmery.kube.client import Client
 from slurmery.kube.config import Config
@@ -44,11 +45,16 @@ def run(settings: ServeSettings, wire: Wire, *, sync: timedelta = timedelta(minu
 
 async def _live(settings: ServeSettings, wire: Wire, sync: timedelta) -> None:
     cluster = config.load(settings.kubeconfig)
+    cluster = replace(cluster, namespace=settings.home or cluster.namespace)
     identity = f"{socket.gethostname()}_{uuid.uuid4()}"
     election = _election(settings, cluster, identity)
     fence = election.fence if election else unfenced
     # Reviews of who may read metrics are every replica's business; all other writes are the leader's.
-    async with _client(cluster) as anyone, _client(cluster, fence) as leader:
+    async with (
+        tracing.exporting(os.environ),
+        _client(cluster) as anyone,
+        _client(cluster, fence) as leader,
+    ):
         runtime = Runtime(leader, identity, _listen(settings, anyone), sync_seconds=sync.total_seconds())
         async with wire(runtime):
             await runtime.run(election)

@@ -34,7 +34,7 @@ def start(
             print(f"slurmery {program.name}: {problem}", file=sys.stderr)
         print(f"`slurmery {program.name} --help` lists its flags.", file=sys.stderr)
         return MISUSED
-    logs.configure(*reading.settings.log_style)
+    logs.configure(*reading.settings.log_style, times=reading.settings.log_times)
     for note in reading.notes:
         log.warning("Flag has no effect here", flag=note.flag, reason=note.reason)
     log.info("Starting", program=program.name, version=__version__)

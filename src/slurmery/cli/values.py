@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Generic, TypeVar
 from urllib.parse import urlsplit
 
+from slurmery.api.duration import PART, duration
 from slurmery.kube.health import Address
-from slurmery.kube.logs import Format
+from slurmery.kube.logs import Format, Times
 
 T = TypeVar("T")
 
@@ -65,13 +66,6 @@ class Kind(Generic[T]):
 
 _TRUE: Final = {"1", "t", "T", "true", "TRUE", "True"}
 _FALSE: Final = {"0", "f", "F", "false", "FALSE", "False"}
-_SECONDS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0} | {
-    # Beyond Go: custom resources write some of our durations as Prometheus does.
-    "d": 86400.0,
-    "w": 7 * 86400.0,
-    "y": 365 * 86400.0,
-}
-_PART: Final = r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h|d|w|y)"
 _LEVELS: Final = {"warning": Level.WARN} | dict.fromkeys(("dpanic", "panic", "fatal"), Level.ERROR)
 
 
@@ -115,11 +109,10 @@ def _percent(text: str) -> float:
 
 def _duration(text: str) -> timedelta:
     words = "must be a duration longer than nothing, such as 30s, 15m or 1h30m"
-    if not re.fullmatch(rf"\+?(?:{_PART})+", text, re.ASCII):
+    if not re.fullmatch(rf"\+?(?:{PART})+", text, re.ASCII):
         raise ValueError(words)
-    seconds = sum(float(number) * _SECONDS[unit] for number, unit in re.findall(_PART, text))
     try:
-        length = timedelta(seconds=seconds)
+        length = duration(text)
     except OverflowError:
         raise ValueError(words) from None
     if not length:
@@ -195,6 +188,13 @@ def _format(text: str) -> Format:
     return Format.JSON
 
 
+def _times(text: str) -> Times:
+    try:
+        return Times.ISO8601 if text in {"", "rfc3339", "rfc3339nano"} else Times(text)
+    except ValueError:
+        raise ValueError(f"must be one of {', '.join(Times)}, rfc3339, rfc3339nano") from None
+
+
 def _choice(choices: type[StrEnum]) -> Kind[StrEnum]:
     def read(text: str) -> StrEnum:
         try:
@@ -227,6 +227,7 @@ _KINDS: Final[dict[Any, Kind[Any]]] = {
     ),
     Level: Kind("level", _level, str),
     Format: Kind("json|plain", _format, str),
+    Times: Kind("|".join(Times), _times, str),
 }
 
 

@@ -12,7 +12,7 @@ from slurmery.exporter.scope import Scope
 from slurmery.exporter.text import Family, Labels, Text, sample, slices
 from slurmery.slurm.errors import GarbledError
 from slurmery.slurm.model import Job
-from slurmery.slurmconf.tres import Tres, TresError, parse
+from slurmery.slurmconf.tres import Tres, TresError, gpus, parse
 
 INFO: Final = Family("slurm_job_info", "gauge", "A job of Slurm and its state.")
 ON_NODE: Final = Family("slurm_node_job", "gauge", "A node that the job has or had.")
@@ -26,16 +26,19 @@ OMITTED: Final = Family(
 _ID: Final = Labels("job_id")
 # Series of a job besides one for each of its nodes.
 _SERIES: Final = 4
+_MEGABYTE: Final = 1 << 20
 
 
 def resources(job: Job) -> Tres:
     """What the job has or, while it has nothing, asks for; each amount by itself."""
     has, asks = _tres(job.tres_alloc_str), _tres(job.tres_req_str)
+    nodes = has.node or asks.node or job.node_count or 0
+    untracked = gpus(job.tres_per_node) * nodes
     return Tres(
         cpu=has.cpu or asks.cpu or job.cpus or 0,
-        memory=has.memory or asks.memory,
-        node=has.node or asks.node or job.node_count or 0,
-        gres=has.gres or asks.gres,
+        memory=has.memory or asks.memory or (job.memory_per_node or 0) * _MEGABYTE * nodes,
+        node=nodes,
+        gres=has.gres or asks.gres or ((("gpu", untracked),) if untracked else ()),
     )
 
 

@@ -17,8 +17,6 @@ from slurmery.slurmconf import tres
 _MEGABYTE: Final = 1 << 20
 _RESERVATION_LENGTH: Final = 50
 _ORDINAL: Final = re.compile(r"(.+)-[0-9]+")
-# gpu:2, gpu:h200:8(S:0-1)
-_GPUS: Final = re.compile(r"(?:^|,)gpu(?::[^:,(]+)?:([0-9]{1,9})(?=[,(]|$)")
 _EDGES: Final = (*map(str, BUCKETS), "+Inf")
 
 # Labels and the states of Slurm that make them true.
@@ -91,7 +89,7 @@ def gpus(node: Node) -> int:
         tracked = tres.parse(node.tres).gpus
     except tres.TresError:
         tracked = 0
-    return tracked or sum(map(int, _GPUS.findall(node.gres)))
+    return tracked or tres.gpus(node.gres)
 
 
 def nvlink_group(node: Node) -> str:

@@ -55,6 +55,8 @@ class Settings(Rhythm, Protocol):
     """What the exporter can be told."""
 
     @property
+    def scope(self) -> Scope: ...
+    @property
     def metrics_bind_address(self) -> Address | None: ...
     @property
     def monitoring_bind_address(self) -> Address | None: ...
@@ -76,12 +78,12 @@ class Settings(Rhythm, Protocol):
     def key_rotation_interval(self) -> timedelta: ...
 
 
-def run(settings: Settings, scope: Scope | None = None) -> None:
+def run(settings: Settings) -> None:
     """Live until SIGTERM. Raises KubeError or OSError for what a person must mend."""
-    asyncio.run(live(settings, scope or Scope()))
+    asyncio.run(live(settings))
 
 
-async def live(settings: Settings, scope: Scope) -> None:
+async def live(settings: Settings) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -90,7 +92,7 @@ async def live(settings: Settings, scope: Scope) -> None:
         tokens = await stack.enter_async_context(_tokens(settings))
         slurm = SlurmClient(settings.slurm_api_server, tokens)
         vitals = Vitals()
-        everyone = collectors(slurm, settings, scope, vitals)
+        everyone = collectors(slurm, settings, settings.scope, vitals)
         exposition = Exposition(everyone, vitals)
         if settings.metrics_bind_address:
             await stack.enter_async_context(serve(settings.metrics_bind_address, exposition.slurm_routes()))

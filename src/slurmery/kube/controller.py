@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from opentelemetry import trace
+from opentelemetry.trace import StatusCode
 from structlog.contextvars import bound_contextvars
 
 from slurmery.kube import metrics
@@ -17,10 +17,10 @@ from slurmery.kube.errors import KubeError
 from slurmery.kube.informer import Informer
 from slurmery.kube.logs import logger
 from slurmery.kube.meta import Key, Resource, View
+from slurmery.kube.tracing import tracer
 from slurmery.kube.workqueue import Closed, Priority, WorkQueue
 
 log = logger("controller")
-tracer = trace.get_tracer("slurmery")
 
 V = TypeVar("V", bound=View)
 
@@ -134,11 +134,15 @@ class Controller:
             try:
                 with (
                     bound_contextvars(controller=self.name, key=str(key)),
-                    tracer.start_as_current_span(f"reconcile {self.name}", attributes={"key": str(key)}),
+                    tracer.start_as_current_span(
+                        f"reconcile {self.name}", attributes={"key": str(key)}
+                    ) as span,
                     metrics.ACTIVE_WORKERS.labels(self.name).track_inprogress(),
                     metrics.RECONCILE_SECONDS.labels(self.name).time(),
                 ):
                     result = await self._attempt(key)
+                    span.set_attribute("result", result)
+                    span.set_status(StatusCode.ERROR if result == "error" else StatusCode.OK)
                 metrics.RECONCILES.labels(self.name, result).inc()
             finally:
                 self.queue.done(key)

@@ -10,6 +10,8 @@ into the message, and secrets are not values.
 
 import logging
 import sys
+import time
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Final, TextIO
 
@@ -25,6 +27,20 @@ class Format(StrEnum):
     PLAIN = "plain"
 
 
+class Times(StrEnum):
+    """How times look: ISO 8601 in UTC, or seconds, milliseconds or nanoseconds since 1970."""
+
+    ISO8601 = "iso8601"
+    EPOCH = "epoch"
+    MILLIS = "millis"
+    NANO = "nano"
+
+
+_COUNTED: Final[dict[Times, Callable[[], float]]] = {
+    Times.EPOCH: time.time,
+    Times.MILLIS: lambda: time.time_ns() / 1e6,
+    Times.NANO: time.time_ns,
+}
 LEVELS: Final = {
     "debug": logging.DEBUG,
     "info": logging.INFO,
@@ -40,13 +56,15 @@ def logger(name: str) -> Logger:
     return log
 
 
-def configure(style: Format, level: str, stream: TextIO | None = None) -> None:
+def configure(
+    style: Format, level: str, stream: TextIO | None = None, *, times: Times = Times.ISO8601
+) -> None:
     """Set up all logging of the process: to stderr unless told otherwise."""
     out = stream or sys.stderr
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
+        _stamper(times),
     ]
     render = _plain(out) if style is Format.PLAIN else _json
     structlog.configure(
@@ -64,6 +82,18 @@ def configure(style: Format, level: str, stream: TextIO | None = None) -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=max(LEVELS[level], logging.INFO), force=True)
+
+
+def _stamper(times: Times) -> Processor:
+    count = _COUNTED.get(times)
+    if count is None:
+        return structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts")
+
+    def stamp(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+        event["ts"] = count()
+        return event
+
+    return stamp
 
 
 def _plain(out: TextIO) -> Processor:

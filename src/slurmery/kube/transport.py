@@ -14,6 +14,7 @@ from aiohttp.abc import AbstractStreamWriter
 from slurmery.kube.config import Config
 from slurmery.kube.credentials import ClientCertificate, Credential
 from slurmery.kube.errors import KubeError, NoAnswerError, from_answer
+from slurmery.kube.tracing import call as traced
 
 CONNECT_SECONDS = 10.0
 JSON = "application/json"
@@ -107,19 +108,21 @@ class Transport:
         loop = asyncio.get_running_loop()
         begin, code = loop.time(), "<error>"
         try:
-            response = await self._session.request(
-                call.method,
-                self._config.server + call.path,
-                params=call.params,
-                data=None if call.method == "GET" else _Write(call.body or b"", self._fence),
-                headers=headers,
-                ssl=self._context(credential.certificate),
-                server_hostname=self._config.tls_server_name,
-                proxy=self._config.proxy,
-                timeout=limits,
-                allow_redirects=False,
-            )
-            code = str(response.status)
+            with traced(f"{call.method} {call.resource or call.path}") as span:
+                response = await self._session.request(
+                    call.method,
+                    self._config.server + call.path,
+                    params=call.params,
+                    data=None if call.method == "GET" else _Write(call.body or b"", self._fence),
+                    headers=headers,
+                    ssl=self._context(credential.certificate),
+                    server_hostname=self._config.tls_server_name,
+                    proxy=self._config.proxy,
+                    timeout=limits,
+                    allow_redirects=False,
+                )
+                code = str(response.status)
+                span.set_attribute("http.response.status_code", response.status)
         finally:
             self._observe(call.method, call.resource, code, loop.time() - begin)
         return response

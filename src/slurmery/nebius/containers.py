@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from slurmery.api.nebius.containers import NodeContainer
 from slurmery.api.nebius.kubernetes import ResourceList
-from slurmery.api.nebius.quantity import quantity
+from slurmery.api.quantity import quantity
 from slurmery.kube.meta import Manifest
 from slurmery.nebius import names, volumes
 from slurmery.nebius.errors import SpecError

@@ -193,12 +193,14 @@ class Job(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     standard_error: str = ""
     tres_req_str: str = ""
     tres_alloc_str: str = ""
+    tres_per_node: str = ""
     array_task_string: str = ""
     hold: bool = False
     raw_array_job_id: MaybeNumber = msgspec.field(name="array_job_id", default=UNSET_NUMBER)
     raw_array_task_id: MaybeNumber = msgspec.field(name="array_task_id", default=UNSET_NUMBER)
     raw_cpus: MaybeNumber = msgspec.field(name="cpus", default=UNSET_NUMBER)
     raw_node_count: MaybeNumber = msgspec.field(name="node_count", default=UNSET_NUMBER)
+    raw_memory_per_node: MaybeNumber = msgspec.field(name="memory_per_node", default=UNSET_NUMBER)
     raw_submit_time: MaybeNumber = msgspec.field(name="submit_time", default=UNSET_NUMBER)
     raw_start_time: MaybeNumber = msgspec.field(name="start_time", default=UNSET_NUMBER)
     raw_end_time: MaybeNumber = msgspec.field(name="end_time", default=UNSET_NUMBER)
@@ -220,6 +222,11 @@ class Job(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     @property
     def node_count(self) -> int | None:
         return value(self.raw_node_count)
+
+    @property
+    def memory_per_node(self) -> int | None:
+        """Megabytes; 0 is all that a node has."""
+        return value(self.raw_memory_per_node)
 
     @property
     def submit_time(self) -> int | None:

@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 from urllib.parse import urlencode
 
 from slurmery.kube.backoff import Backoff
+from slurmery.kube.tracing import call as traced
 from slurmery.slurm import answers
 from slurmery.slurm.errors import DeadlineError, TokenError, UnreachableError
 from slurmery.slurm.tokens import TokenSource
@@ -83,7 +84,9 @@ class Transport:
         headers |= {"X-SLURM-USER-TOKEN": token} if token else {}
         headers |= {"Content-Type": "application/json"} if call.body else {}
         request = Request(call.method, target, headers, call.body)
-        reply = await exchange(self._address, request, self._max_body)
+        with traced(f"{call.method} {call.api}/{call.path}") as span:
+            reply = await exchange(self._address, request, self._max_body)
+            span.set_attribute("http.response.status_code", reply.status)
         if reply.status in _PROXY_TROUBLE and not reply.body.lstrip().startswith(b"{"):
             raise UnreachableError(f"HTTP {reply.status} on the way to slurmrestd")
         return reply, token

@@ -1,7 +1,8 @@
 """Trackable resources: `cpu=2,mem=7812.50G,billing=2,gres/gpu=8,gres/gpu:h200=8` in one string, and back.
 
 Suffixes are powers of 1024 in either case; memory without a suffix is bytes. Resources that Slurmery does not
-account for (energy, licences, burst buffers) are passed over.
+account for (energy, licences, burst buffers) are passed over. GPUs that Slurm does not track are found only
+among generic resources, which are written otherwise: `gpu:h200:8(S:0-1)`, `gres/gpu:8`.
 """
 
 import re
@@ -11,6 +12,9 @@ from functools import lru_cache
 
 _NUMBER = re.compile(r"(?P<number>[0-9]{1,20}(?:\.[0-9]{1,20})?)(?P<unit>[KMGTPE]?)", re.IGNORECASE)
 _UNITS = {unit: 1024**power for power, unit in enumerate(["", "K", "M", "G", "T", "P", "E"])}
+_SOCKETS = re.compile(r"\([^)]*\)")
+# A type has something but digits in it; without a count it is one.
+_GPUS = re.compile(r"(?:gres[/:])?gpu(?:[:=][^:=]*[^:=0-9][^:=]*)?(?:[:=](?P<count>[0-9]{1,9}))?")
 _COUNTED = frozenset({"cpu", "mem", "node", "billing"})
 
 
@@ -58,6 +62,13 @@ def parse(text: str) -> Tres:
         elif name.startswith("gres/"):
             gres[name.removeprefix("gres/")] = _amount(pair, value)
     return Tres(**amounts, gres=tuple(gres.items()))
+
+
+@lru_cache(maxsize=4096)
+def gpus(gres: str) -> int:
+    """How many GPUs of whatever type are among generic resources, as a node has or a job asks for them."""
+    found = map(_GPUS.fullmatch, _SOCKETS.sub("", gres).split(","))
+    return sum(int(match["count"] or 1) for match in found if match)
 
 
 def _amount(pair: str, value: str) -> int:

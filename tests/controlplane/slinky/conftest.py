@@ -7,12 +7,11 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from dev.controlplane import ControlPlane
-from slurmery.api import slinky
-from slurmery.api.crd import crd
 from slurmery.kube import config
 from slurmery.kube.client import Client
 from slurmery.kube.meta import Key
-from slurmery.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
+from slurmery.kube.resources import NAMESPACES
+from tests.controlplane.definitions import define_slinky
 
 from .scene import Operator, Scene
 
@@ -22,16 +21,8 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """Pods are made, though nobody runs them."""
     with ControlPlane(tmp_path_factory.mktemp("slinky")) as plane:
         plane.start_controller_manager()
-        asyncio.run(_define(plane))
+        asyncio.run(define_slinky(plane))
         yield plane
-
-
-async def _define(plane: ControlPlane) -> None:
-    async with Client(config.load(plane.kubeconfig)) as client:
-        for kind in slinky.KINDS:
-            await client.apply(CUSTOM_RESOURCE_DEFINITIONS, crd(kind), manager="tests")
-    names = [f"crd/{kind.place.plural}.{kind.place.group}" for kind in slinky.KINDS]
-    plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", *names)
 
 
 @pytest.fixture

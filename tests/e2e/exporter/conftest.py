@@ -14,7 +14,7 @@ from tests.e2e.slurm.lab import Lab
 
 @pytest.fixture(scope="session", params=sorted(images.RELEASES))
 def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    this = Lab(request.param, tmp_path_factory.mktemp("slurm"), paths.cache() / "images")
+    this = Lab(request.param, tmp_path_factory.mktemp("slurm"))
     try:
         this.start()
         yield this

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from dev import images, paths
+from dev import images
 from slurmery.slurm.client import SlurmClient
 from slurmery.slurm.requests import JobFilter
 from slurmery.slurm.tokens import SignedTokens
@@ -18,7 +18,7 @@ VERSIONS = {
 
 @pytest.fixture(scope="session", params=sorted(images.RELEASES))
 def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    this = Lab(request.param, tmp_path_factory.mktemp("slurm"), paths.cache() / "images")
+    this = Lab(request.param, tmp_path_factory.mktemp("slurm"))
     try:
         this.start()
         yield this

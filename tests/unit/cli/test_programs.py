@@ -27,7 +27,7 @@ SLINKY = {
     "zap-encoder": "json",
     "zap-log-level": "info",
     "zap-stacktrace-level": "",
-    "zap-time-encoding": "",
+    "zap-time-encoding": "rfc3339",
 }
 # By the name that a program is started by: its flags with their defaults.
 FLAGS: dict[str, dict[str, str]] = {
@@ -299,6 +299,7 @@ def test_the_topology_is_kept_where_either_switch_says_so(arguments: tuple[str, 
             "REBOOTER_EVICTION_METHOD=drain is not offered",
         ),
         ("power-manager", ("resmue", "--nodes=a"), {}, "must be one of resume, suspend"),
+        ("exporter", ("--cluster-name=c", "--omitted-labels=job_id"), {}, "cannot leave out job_id"),
     ],
 )
 def test_settings_that_cannot_work_are_refused(

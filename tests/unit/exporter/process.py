@@ -1,7 +1,6 @@
 """The exporter as a process of its own."""
 
 import asyncio
-import json
 import signal
 import socket
 import sys
@@ -13,45 +12,12 @@ import aiohttp
 
 from tests.unit.exporter.parsed import Series, names, parsed
 
-START = """
-import json, sys
-from dataclasses import dataclass
-from datetime import timedelta
-from pathlib import Path
-from slurmery.exporter.program import run
-from slurmery.kube.health import Address
-
-@dataclass(frozen=True)
-class Settings:
-    metrics_port: int
-    monitoring_port: int
-    slurm_api_server: str
-    cluster_name: str = "lab"
-    cluster_namespace: str = "slurm"
-    standalone: bool = True
-    kubeconfig: str = ""
-    static_token: str = ""
-    scontrol_path: str = "scontrol"
-    key_rotation_interval: timedelta = timedelta(minutes=30)
-    collection_interval: timedelta = timedelta(seconds=0.2)
-    max_collector_inflight: int = 1
-    job_source: str = "controller"
-    accounting_jobs_lookback: timedelta = timedelta(hours=1)
-
-    @property
-    def metrics_bind_address(self):
-        return Address("127.0.0.1", self.metrics_port)
-
-    @property
-    def monitoring_bind_address(self):
-        return Address("127.0.0.1", self.monitoring_port)
-
-    @property
-    def kubeconfig_path(self):
-        return Path(self.kubeconfig) if self.kubeconfig else None
-
-run(Settings(**json.loads(sys.argv[1])))
-"""
+FLAGS = {
+    "cluster_name": "lab",
+    "cluster_namespace": "slurm",
+    "collection_interval": "200ms",
+    "log_level": "error",
+}
 
 
 class Exporter:
@@ -91,14 +57,17 @@ def free_port() -> int:
 
 @asynccontextmanager
 async def exporting(url: str, **settings: str | bool) -> AsyncIterator[Exporter]:
-    """An exporter of this slurmrestd, standalone unless told otherwise."""
-    ports = {"metrics_port": free_port(), "monitoring_port": free_port()}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", START, json.dumps({"slurm_api_server": url, **ports, **settings})),
-        stderr=asyncio.subprocess.DEVNULL,
-    )
+    """An exporter of this slurmrestd, standalone unless told otherwise; settings are flags."""
+    ports = free_port(), free_port()
+    addresses = {
+        name: f"127.0.0.1:{port}"
+        for name, port in zip(("metrics_bind_address", "monitoring_bind_address"), ports, strict=True)
+    }
+    given = {**FLAGS, **addresses, "slurm_api_server": url, "standalone": True, **settings}
+    flags = [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
+    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "slurmery", "exporter", *flags)
     try:
-        yield Exporter(process, *ports.values())
+        yield Exporter(process, *ports)
     finally:
         if process.returncode is None:
             process.kill()

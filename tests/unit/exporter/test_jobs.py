@@ -152,6 +152,18 @@ def test_amounts_are_those_allocated_else_those_requested(
     assert (amounts.cpu, amounts.memory) == (cpu, memory)
 
 
+def test_what_accounting_does_not_track_is_taken_from_what_was_asked_for_on_each_node() -> None:
+    job = Job(
+        job_id=1,
+        tres_req_str="cpu=2,node=3",
+        tres_per_node="gres/gpu:h200:8",
+        raw_memory_per_node=Number(number=1000),
+    )
+    amounts = resources(job)
+
+    assert (amounts.memory, amounts.gpus) == (3000 * 2**20, 24)
+
+
 async def test_unknown_amounts_are_left_out() -> None:
     series = parsed(await blocks(Job(job_id=1)))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.exporter.parsed import one
+from tests.unit.exporter.parsed import names, of, one
 from tests.unit.exporter.process import exporting
 from tests.unit.slurm.recordings import recording
 from tests.unit.slurm.restd import Behaviour, Restd, hang, http
@@ -65,6 +65,18 @@ async def test_without_a_token_scontrol_is_asked_for_one(restd: Restd, tmp_path:
 
     assert {seen.headers.get("X-SLURM-USER-TOKEN") for seen in restd.seen} == {"from.scontrol.itself"}
     assert (tmp_path / "scontrol.asked").read_text() == "token lifespan=1800\n"
+
+
+async def test_what_grows_with_users_habits_can_be_switched_off(restd: Restd) -> None:
+    slurmrestd(restd)
+    switches: dict[str, str | bool] = {
+        "job_series": False, "metrics_generation": "1.22", "omitted_labels": "reason,address"
+    }  # fmt: skip
+    async with exporting(restd.url, static_token="abc.def.ghi", **switches) as exporter:
+        series = await exporter.page("slurm_node_info", "slurm_partition_up", "slurm_jobs_running")
+
+    assert not names(series) & {"slurm_job_info", "slurm_node_job", "slurm_node_cpus_total"}
+    assert not {"reason", "address", "comment"} & set(of(series, "slurm_node_info")[0][0])
 
 
 async def test_it_serves_although_nobody_answers(restd: Restd) -> None:

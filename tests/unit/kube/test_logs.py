@@ -1,6 +1,7 @@
 import io
 import json
 import logging
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 import structlog
 
 from slurmery.kube import logs
-from slurmery.kube.logs import Format
+from slurmery.kube.logs import Format, Times
 from slurmery.kube.meta import Key
 
 # Loggers are made at module level, before anything is configured.
@@ -88,3 +89,18 @@ def test_plain_lines_are_for_people(out: io.StringIO) -> None:
     assert "pod=slurm/gpu-0" in first
     assert "odd" in second
     assert "\x1b" not in first
+
+
+@pytest.mark.parametrize(("times", "second"), [(Times.EPOCH, 1), (Times.MILLIS, 1e3), (Times.NANO, 1e9)])
+def test_times_can_be_numbers(out: io.StringIO, times: Times, second: float) -> None:
+    logs.configure(Format.JSON, "info", out, times=times)
+    log.info("Pod created")
+    logging.getLogger("library").warning("said")
+    stamps = [json.loads(line)["ts"] for line in out.getvalue().splitlines()]
+    assert stamps == pytest.approx([time.time() * second] * 2, abs=60 * second)
+
+
+def test_numbers_are_shown_to_people_too(out: io.StringIO) -> None:
+    logs.configure(Format.PLAIN, "info", out, times=Times.EPOCH)
+    log.info("Pod created")
+    assert out.getvalue().split(".")[0].isdecimal()

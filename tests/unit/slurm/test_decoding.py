@@ -56,10 +56,12 @@ def test_no_name_of_a_job_is_taken_for_the_end_of_one(name: str) -> None:
 def test_a_list_within_an_item_that_looks_like_the_list_is_not_cut() -> None:
     inner = [{"job_id": 5, "x": "y" * 60}] * 5
     jobs = [{"job_id": i, "inner": inner} for i in range(5)]
-    content = bytearray(json.dumps({"jobs": jobs}).encode())
+    text = json.dumps({"jobs": jobs})
+    content = bytearray(text.encode())
     answer = answers.read(200, content, answers.JobsAnswer)
     assert isinstance(answer.items, tuple)
     assert [job.job_id for job in answer.items] == [0, 1, 2, 3, 4]
+    assert content.decode() == text
 
 
 @pytest.mark.parametrize("damage", [b"", b"]", b"}", b"x", b'{"job_id": "seven"}, '])
@@ -78,7 +80,7 @@ def test_no_piece_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     lengths: list[int] = []
     decode = decoding.decode
 
-    def measured(body: bytes | bytearray, kind: type[Any]) -> Any:
+    def measured(body: bytes | bytearray | memoryview, kind: type[Any]) -> Any:
         lengths.append(len(body))
         return decode(body, kind)
 

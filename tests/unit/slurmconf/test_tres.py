@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slurmery.slurmconf.tres import Tres, TresError, parse
+from slurmery.slurmconf.tres import Tres, TresError, gpus, parse
 
 GIB = 1024**3
 counts = st.integers(0, 10**9)
@@ -23,6 +23,26 @@ def test_gpus_are_counted_once_however_they_are_printed() -> None:
     assert parse("gres/gpu:h100=2,gres/gpu:h200=4").gpus == 6
     assert parse("gres/gpu=6,gres/gpu:h100=2,gres/gpu:h200=4").gpus == 6
     assert parse("cpu=4,gres/shard=6").gpus == 0
+
+
+@pytest.mark.parametrize(
+    ("gres", "count"),
+    [
+        ("gpu:2", 2),
+        ("gpu:h200:8(S:0,2)", 8),
+        ("gpu:h100:2(S:0),gpu:h200:4(S:1),tmpdisk:100", 6),
+        ("gres/gpu:h200:8", 8),
+        ("gres:gpu:4", 4),
+        ("gres/gpu=4", 4),
+        ("gres/gpu:h200=4", 4),
+        ("gres/gpu", 1),
+        ("gpu:h200", 1),
+        ("gpudirect:7", 0),
+        ("", 0),
+    ],
+)
+def test_gpus_are_found_among_generic_resources(gres: str, count: int) -> None:
+    assert gpus(gres) == count
 
 
 @pytest.mark.parametrize(

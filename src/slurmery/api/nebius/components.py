@@ -9,7 +9,6 @@ from slurmery.api.fields import (
     Int64,
     IntOrString,
     Items,
-    Manifest,
     PromDuration,
     Quantity,
     StringMap,
@@ -17,8 +16,8 @@ from slurmery.api.fields import (
 )
 from slurmery.api.nebius.containers import CgroupVersion, FilterName, Identity, NodeContainer, SlurmNode
 from slurmery.api.nebius.kubernetes import Container
-from slurmery.api.nebius.quantity import quantity
 from slurmery.api.nebius.volumes import Mounts, NodeVolume
+from slurmery.api.quantity import quantity
 from slurmery.api.resource import Model
 from slurmery.api.rules import Rule
 
@@ -128,12 +127,6 @@ class LoginVolumes(Model):
     """Volumes inside the shared root."""
     custom_mounts: Mounts = absent(())
     """Volumes outside the shared root."""
-
-
-def _high_below_max(given: Manifest) -> bool:
-    if "memoryHigh" not in given or "memoryMax" not in given:
-        return True
-    return quantity(given["memoryHigh"]) <= quantity(given["memoryMax"])
 
 
 class UserIsolation(

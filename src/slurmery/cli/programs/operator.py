@@ -8,6 +8,8 @@ from slurmery.api.slinky import Accounting, Controller, LoginSet, NodeSet, RestA
 from slurmery.cli import process
 from slurmery.cli.settings.operator import OperatorSettings
 from slurmery.cli.webhooks import webhooks
+from slurmery.kube import profiling
+from slurmery.kube.health import serve
 from slurmery.kube.runtime import Runtime
 from slurmery.nebius.door import Door as NebiusDoor
 from slurmery.slinky.door import Door as SlinkyDoor
@@ -21,6 +23,8 @@ def run(settings: OperatorSettings) -> None:
 @asynccontextmanager
 async def _wired(settings: OperatorSettings, runtime: Runtime) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
+        if settings.profile and settings.profile_addr:
+            await stack.enter_async_context(serve(settings.profile_addr, profiling.routes()))
         if settings.enable_webhooks:
             await stack.enter_async_context(webhooks(settings, runtime))
         await stack.enter_async_context(_slinky(settings).open(runtime))

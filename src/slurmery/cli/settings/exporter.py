@@ -8,11 +8,13 @@ from typing import Annotated, Final
 
 from slurmery.cli.flags import Flag
 from slurmery.cli.settings.shared import CLUSTER, LEVEL, LOGS, METRICS, PROBES, SERVE, LogSettings
-from slurmery.cli.values import Count, Level, Url
+from slurmery.cli.values import Count, Level, Names, Url
+from slurmery.exporter.scope import OPTIONAL_LABELS, Generation, Scope
 from slurmery.kube.health import Address
 from slurmery.kube.logs import Format
 
 SLURM: Final = "Slurm"
+SERIES: Final = "How many series"
 
 
 class JobSource(StrEnum):
@@ -98,3 +100,48 @@ class ExporterSettings(LogSettings):
             "How far back accounting is asked for jobs.", SLURM, env="SLURM_EXPORTER_ACCOUNTING_JOBS_LOOKBACK"
         ),
     ] = timedelta(hours=1)
+    metrics_generation: Annotated[
+        Generation,
+        Flag(
+            "Whose metrics and labels are served: 5.0 has all that 1.22 has, and more.",
+            SERIES,
+            env="SLURM_EXPORTER_METRICS_GENERATION",
+        ),
+    ] = Generation.V5_0
+    job_series: Annotated[
+        bool,
+        Flag(
+            "Give each job series of its own; sums over jobs are always there.",
+            SERIES,
+            env="SLURM_EXPORTER_JOB_SERIES",
+        ),
+    ] = True
+    max_job_series: Annotated[
+        Count,
+        Flag(
+            "How many series single jobs may have in all; finished jobs go first.",
+            SERIES,
+            env="SLURM_EXPORTER_MAX_JOB_SERIES",
+        ),
+    ] = 500_000
+    omitted_labels: Annotated[
+        Names,
+        Flag(
+            f"Labels to leave out, of {', '.join(OPTIONAL_LABELS)}.",
+            SERIES,
+            env="SLURM_EXPORTER_OMITTED_LABELS",
+        ),
+    ] = ()
+
+    def __post_init__(self) -> None:
+        _ = self.scope  # raises ValueError
+
+    @property
+    def scope(self) -> Scope:
+        """How much is exported."""
+        return Scope(
+            generation=self.metrics_generation,
+            jobs=self.job_series,
+            max_job_series=self.max_job_series,
+            omitted_labels=frozenset(self.omitted_labels),
+        )

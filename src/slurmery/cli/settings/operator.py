@@ -25,7 +25,6 @@ NEBIUS: Final = "Reconcilers of slurm.nebius.ai"
 
 CONTROLLERS: Final = ("cluster", "nodeconfigurator", "nodeset", "topology")
 _PROFILES: Final = Address("localhost", 6060)
-_NO_PPROF: Final = "Go's profiles do not exist here"
 
 
 def _workers(kind: str) -> Flag:
@@ -46,7 +45,7 @@ class OperatorSettings(ZapSettings, HookSettings):
     operator_namespace: Annotated[
         str,
         Flag(
-            "Namespace of the operator's own objects; none is the pod's, outside of pods soperator-system.",
+            "Namespace of the operator's own objects; none is the pod's, or that of the kubeconfig.",
             CLUSTER,
             env="OPERATOR_NAMESPACE",
         ),
@@ -112,7 +111,10 @@ class OperatorSettings(ZapSettings, HookSettings):
     loginset_workers: Annotated[Count, _workers("LoginSets")] = 1
     nodeset_workers: Annotated[Count, _workers("NodeSets")] = 1
     restapi_workers: Annotated[Count, _workers("RestApis")] = 1
-    slurmclient_workers: Annotated[Count, _workers("connections to Slurm")] = 1
+    slurmclient_workers: Annotated[
+        Count,
+        Flag("How many connections to Slurm are kept at once.", SLINKY, moot="each cluster has its own"),
+    ] = 1
     token_workers: Annotated[Count, _workers("Tokens")] = 1
     propagated_node_conditions: Annotated[
         Names, Flag("Types of node conditions that become part of a drain's reason.", SLINKY)
@@ -120,13 +122,17 @@ class OperatorSettings(ZapSettings, HookSettings):
     enable_webhooks: Annotated[
         bool, Flag("Serve the webhooks in this process.", WEBHOOKS, names=(), env="ENABLE_WEBHOOKS")
     ] = True
-    profile: Annotated[bool, Flag("Serve Go's profiles.", SERVE, moot=_NO_PPROF)] = False
-    profile_addr: Annotated[
-        Address | None, Flag("Where Go's profiles are served.", SERVE, moot=_NO_PPROF)
-    ] = _PROFILES
+    profile: Annotated[
+        bool, Flag("Serve stacks and profiles under /debug/pprof/: Python's, not Go's.", SERVE)
+    ] = False
+    profile_addr: Annotated[Address | None, Flag("Where they are served.", SERVE)] = _PROFILES
 
     def __post_init__(self) -> None:
         self.controllers.confine(CONTROLLERS)
+
+    @property
+    def home(self) -> str:
+        return self.operator_namespace
 
     def reconciles(self, controller: str) -> bool:
         """Whether one of CONTROLLERS is on."""

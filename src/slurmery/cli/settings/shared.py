@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from slurmery.cli.flags import Flag
 from slurmery.cli.values import Level, Namespaces
 from slurmery.kube.health import Address
-from slurmery.kube.logs import Format
+from slurmery.kube.logs import Format, Times
 
 LOGS: Final = "Logs"
 SERVE: Final = "Serving"
@@ -53,6 +53,11 @@ class LogSettings:
         """What the settings come to."""
         return self.log_format, self.log_level
 
+    @property
+    def log_times(self) -> Times:
+        """How times look."""
+        return Times.ISO8601
+
 
 @dataclass(frozen=True, kw_only=True)
 class ZapSettings(LogSettings):
@@ -66,11 +71,18 @@ class ZapSettings(LogSettings):
     zap_stacktrace_level: Annotated[
         str, Flag("Level with stack traces.", LOGS, moot="stack traces come with every unexpected error")
     ] = ""
-    zap_time_encoding: Annotated[str, Flag("How times look.", LOGS, moot="times are ISO 8601 in UTC")] = ""
+    zap_time_encoding: Annotated[
+        Times,
+        Flag("How times look; rfc3339 and rfc3339nano are iso8601, in UTC like all of them.", LOGS),
+    ] = Times.ISO8601
 
     @property
     def log_style(self) -> tuple[Format, Level]:
         return (Format.PLAIN, Level.DEBUG) if self.zap_devel else super().log_style
+
+    @property
+    def log_times(self) -> Times:
+        return self.zap_time_encoding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +99,11 @@ class ServeSettings(LogSettings):
     ] = False
     enable_http2: Annotated[bool, Flag("Offer HTTP/2.", SERVE, moot="HTTP/1.1 is what we serve")] = False
     kubeconfig: Kubeconfig = None
+
+    @property
+    def home(self) -> str:
+        """Namespace of the program's own objects; none is what Kubernetes' configuration says."""
+        return ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from typing import Final
 
 from slurmery.api.nebius.mariadb import MariaDbOperator
-from slurmery.api.nebius.quantity import quantity
+from slurmery.api.quantity import quantity
 
 _MIB: Final = 1024 * 1024
 

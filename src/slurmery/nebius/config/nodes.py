@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Final
 
 from slurmery.api.nebius.kubernetes import ResourceList
-from slurmery.api.nebius.quantity import quantity
+from slurmery.api.quantity import quantity
 from slurmery.nebius.cluster import Cluster, Workers
 from slurmery.nebius.config import words
 from slurmery.slurmconf.text import entry, record

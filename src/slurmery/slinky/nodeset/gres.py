@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from slurmery.api.nebius.quantity import quantity
+from slurmery.api.quantity import quantity
 from slurmery.doors.conditions import Problem
 
 GPU = "gpu"

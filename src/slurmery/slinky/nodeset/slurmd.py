@@ -3,7 +3,7 @@
 import math
 from typing import Any, Final
 
-from slurmery.api.nebius.quantity import quantity
+from slurmery.api.quantity import quantity
 from slurmery.api.slinky import NodeSet
 from slurmery.doors.conditions import Problem
 from slurmery.doors.merge import fit, merge_container, part, port_number

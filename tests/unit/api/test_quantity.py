@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from slurmery.api.nebius.quantity import quantity
+from slurmery.api.quantity import quantity
 
 
 @pytest.mark.parametrize(
