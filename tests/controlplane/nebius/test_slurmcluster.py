@@ -21,9 +21,7 @@ def orion(**changes: Any) -> dict[str, Any]:
 
 async def test_a_cluster_gets_every_object_and_then_costs_nothing(scene: Scene, operator: Operator) -> None:
     await scene.create(SLURM_CLUSTERS, "orion", orion(maintenance="skipPopulateJail"))
-    await scene.exists(STATEFUL_SETS, "controller", "worker", "login")
-    await scene.exists(DEPLOYMENTS, "sconfigcontroller")
-    await scene.exists(SERVICES, "orion-controller-svc", "orion-worker-svc", "orion-login-svc")
+    await whole(scene)
     await scene.exists(CONFIG_MAPS, "orion-slurm-configs", "orion-ssh-root-keys")
     await scene.exists(SECRETS, "orion-munge", "orion-rest-jwt-key", "orion-sshd-keys")
     await scene.exists(JAILED_CONFIGS, "orion-slurm-configs")
@@ -46,7 +44,7 @@ async def test_nothing_starts_before_the_jail_is_filled_and_the_job_goes_when_it
     assert await scene.names(STATEFUL_SETS) == set()
 
     await finish(scene, "orion-populate-jail", "Succeeded")
-    await scene.exists(STATEFUL_SETS, "controller", "worker")
+    await whole(scene)
     await scene.says(SLURM_CLUSTERS, "orion", "JailPopulated", "True")
 
     async def gone() -> bool:
@@ -92,6 +90,14 @@ async def test_what_is_missing_is_said_and_harms_one_component_alone(
     await scene.says(SLURM_CLUSTERS, "orion", "SConfigControllerAvailable", "False", words)
     await scene.exists(STATEFUL_SETS, "controller", "worker", "login")
     assert "sconfigcontroller" not in await scene.names(DEPLOYMENTS)
+
+
+async def whole(scene: Scene) -> None:
+    """Wait for the objects that a cluster's pods are made of and found by."""
+    await scene.exists(STATEFUL_SETS, "controller", "worker", "login", "orion-acct-db")
+    await scene.exists(DEPLOYMENTS, "sconfigcontroller", "accounting", "rest", "slurm-exporter")
+    daemons = ("controller", "worker", "login", "login-headless", "accounting", "rest")
+    await scene.exists(SERVICES, *(f"orion-{daemon}-svc" for daemon in daemons))
 
 
 async def finish(scene: Scene, job: str, phase: str) -> None:
