@@ -209,7 +209,7 @@ def test_a_cluster_without_nodesets_says_so() -> None:
 
 
 def test_default_partitions() -> None:
-    by_default = {"partitionConfiguration": {"configType": "default"}}
+    by_default: dict[str, Any] = {"partitionConfiguration": {"configType": "default"}}
     common = "MaxTime=INFINITE State=UP OverSubscribe=YES"
     main = f"PartitionName=main Nodes=ALL Default=YES PriorityTier=10 {common}"
     hidden = f"PartitionName=hidden Nodes=ALL Default=NO PriorityTier=10 PreemptMode=OFF Hidden=YES {common}"
