@@ -1,5 +1,6 @@
 """slurm.conf: the contract's keys in the contract's order, whatever users write into their objects."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from slurmery.nebius.config.nodes import real_memory
 from slurmery.nebius.config.partitions import References, Unresolved, references
-from slurmery.nebius.config.slurm import slurm_files
+from slurmery.nebius.config.slurm import slurm_files, written_room
 from slurmery.nebius.configmaps import build
 from slurmery.slurmconf.text import TextError
 from tests.unit.nebius.clusters import cluster, nodeset
@@ -58,7 +59,7 @@ def test_the_custom_text_is_included_as_it_was_written() -> None:
         cluster(customSlurmConfig="# mine\nMaxStepCount=5\n\nPartitionName=x \\\n  Nodes=ALL\n")
     )
 
-    assert files["slurm.conf"].endswith("\ninclude custom_slurm.conf")
+    assert files["slurm.conf"].endswith("\ninclude custom_slurm.conf\n")
     assert files["custom_slurm.conf"].endswith("# mine\nMaxStepCount=5\n\nPartitionName=x \\\n  Nodes=ALL")
 
 
@@ -275,6 +276,15 @@ def test_ten_thousand_workers_make_small_files() -> None:
         assert sum(map(len, files.values())) < 32 * 1024
         assert settings(text)["MaxNodeCount"] == "32768"
         assert settings(text)["MaxArraySize"] == "50000"
+
+
+def test_room_for_nodes_never_shrinks() -> None:
+    big = slurm_files(cluster(slurmNodes__worker__size=3000))
+    small = replace(cluster(), room=written_room(big))
+
+    assert written_room(big) == written_room(slurm_files(small)) == 8192
+    assert written_room(slurm_files(cluster("5.0", (nodeset("gpu", 3000),)))) == 8192
+    assert written_room({}) == 0
 
 
 def test_files_stay_the_same_in_whatever_order_nodesets_are_found() -> None:
