@@ -4,8 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from slurmery.nebius.config.nodes import real_memory
 from slurmery.nebius.config.partitions import References, Unresolved, references
@@ -256,16 +254,18 @@ def test_a_line_break_in_a_value_is_refused_with_its_name(version: str, path: st
         conf(version, **{path: "/a\nSlurmUser=evil"})
 
 
-@given(st.text())
-def test_no_value_adds_a_line_or_a_key(value: str) -> None:
-    before = keys(conf())
-    try:
-        text = conf(
-            slurmConfig__prolog=value or "x", slurmNodes__accounting__slurmConfig__priorityWeightTRES="a"
-        )
-    except TextError:
-        return
-    assert keys(text) == before
+def with_texts(text: str) -> str:
+    """A configuration with the text wherever a user writes in Slurm's own language."""
+    nodes = nodeset("gpu", 3, nodeConfig={"static": text, "gresConfig": [text], "features": ["f"]})
+    partition = {"name": "p", "nodeSetRefs": ["gpu"], "config": text}
+    files = build.slurm_files(cluster("5.0", (nodes,), **structured(partition)))
+    return files[BASE] + files["gres.conf"]
+
+
+@pytest.mark.parametrize("text", ["Weight=1\nSlurmUser=evil", "Weight=1 \\", "Weight=1\x00", "a\u2028b"])
+def test_a_text_in_slurms_own_language_is_one_line(text: str) -> None:
+    with pytest.raises(TextError, match=r"must (be one line|not end in a backslash)"):
+        with_texts(text)
 
 
 def test_ten_thousand_workers_make_small_files() -> None:
