@@ -24,6 +24,8 @@ class Cluster:
     spec: SlurmClusterSpec
     names: Names
     nodesets: tuple[Workers, ...] = ()
+    # MaxNodeCount as it was last written: it needs a restart of slurmctld, so it never shrinks.
+    room: int = 0
 
     @property
     def name(self) -> str:
@@ -76,6 +78,7 @@ def cluster(
     *,
     born_bare: bool = False,
     domain: str = "cluster.local",
+    room: int = 0,
 ) -> Cluster:
     """The cluster of a custom resource; `born_bare` if it has a controller without its name before it."""
     if resource.spec is None:
@@ -91,4 +94,4 @@ def cluster(
         for nodeset in sorted(nodesets, key=lambda each: each.metadata.name)
         if nodeset.spec is not None
     )
-    return Cluster(resource.spec, names, workers)
+    return Cluster(resource.spec, names, workers, room)

@@ -8,6 +8,7 @@ from slurmery.api.nebius.kubernetes import ResourceList
 from slurmery.api.quantity import quantity
 from slurmery.kube.meta import Manifest
 from slurmery.nebius import names, volumes
+from slurmery.nebius.cluster import Cluster
 from slurmery.nebius.errors import SpecError
 
 _MUNGE_IS_THERE: Final = ["sh", "-c", f"test -S {names.MUNGE_SOCKET_PATH}"]
@@ -101,6 +102,18 @@ def port(given: names.Daemon, number: int) -> list[Manifest]:
 def env(values: Mapping[str, str]) -> list[Manifest]:
     """Environment variables with plain values."""
     return [{"name": name, "value": value} for name, value in values.items()]
+
+
+def flag(value: bool) -> str:
+    """A yes or no as images read it from their environment."""
+    return "true" if value else "false"
+
+
+def cluster_kind(cluster: Cluster) -> dict[str, str]:
+    """How images are told whether there are GPUs, in the words of their generation."""
+    if cluster.is_1_22:
+        return {"SLURM_CLUSTER_TYPE": cluster.kind}
+    return {"SLURM_CLUSTER_WITH_GPU": flag(cluster.gpu)}
 
 
 def env_field(name: str, path: str) -> Manifest:

@@ -79,6 +79,8 @@ EXPORTER_MONITORING: Final = Daemon("exporter", EXPORTER, "monitoring", 8081)
 MUNGE: Final = "munge"
 SSSD: Final = "sssd"
 WAIT_FOR_CONTROLLER: Final = "wait-for-controller"
+WORKER_INIT: Final = "worker-init"
+DOCKER_PROXY: Final = "docker-proxy"
 SCONFIGCTRL: Final = "sconfigctrl"
 INIT_DIR: Final = "init-dir"
 
@@ -107,6 +109,13 @@ DEV_SHM: Final = "dev-shm"
 SYSCTL: Final = "sysctl"
 SUPERVISORD_CONFIG: Final = "supervisord-config"
 DATABASE_STORAGE: Final = "storage"
+SSSD_CONF: Final = "sssd-conf"
+SSSD_SOCKET: Final = "sssd-socket"
+SSSD_LDAP_CA: Final = "sssd-ldap-ca"
+RUNTIME: Final = "runtime"
+HOST_JOURNAL: Final = "host-journal"
+OUTPUTS: Final = "soperator-outputs"
+TOPOLOGY_LABELS: Final = "topology-node-labels"
 
 # Paths.
 JAIL_DIR: Final = "/mnt/jail"
@@ -136,6 +145,15 @@ SYSCTL_PATH: Final = "/etc/sysctl.conf"
 SUPERVISORD_DIR: Final = "/etc/supervisor/conf.d/"
 DATABASE_DIR: Final = "/var/lib/mysql"
 SLURM_SCRIPTS_DIR: Final = "/opt/bin/slurm"
+SSSD_CONF_DIR: Final = "/etc/sssd"
+SSSD_SOCKET_DIR: Final = "/var/lib/sss/pipes"
+SSSD_LDAP_CA_DIR: Final = "/mnt/ldapCA"
+RUN_DIR: Final = "/run"
+HOST_JOURNAL_DIR: Final = "/var/log/journal"
+JAILED_JOURNAL_DIR: Final = "/var/hostlog/journal"
+HOST_OUTPUTS_DIR: Final = "/var/log/soperator-outputs"
+JAILED_OUTPUTS_DIR: Final = "/opt/soperator-outputs/local"
+TOPOLOGY_LABELS_DIR: Final = "/tmp/slurm/topology-node-labels"  # noqa: S108
 POWER_SCRIPTS_DIR: Final = "/opt/soperator/bin"
 
 # Files.
@@ -185,6 +203,7 @@ SERVICE_MONITORS: Final = Resource("monitoring.coreos.com", "v1", "servicemonito
 APP_ARMOR_PROFILES: Final = Resource(
     "security-profiles-operator.x-k8s.io", "v1alpha1", "apparmorprofiles", "AppArmorProfile"
 )
+POWER_STATES: Final = Resource("slurm.nebius.ai", "v1alpha1", "nodesetpowerstates", "NodeSetPowerState")
 JAILED_CONFIGS: Final = Resource("slurm.nebius.ai", "v1alpha1", "jailedconfigs", "JailedConfig")
 
 
@@ -383,8 +402,18 @@ class Names:
     def security_limits(self, component: str) -> str:
         return f"{self.cluster}-{component}-security-limits"
 
+    def nodeset_limits(self, nodeset: str) -> str:
+        """What `security_limits` calls a NodeSet."""
+        return f"nodeset-{nodeset}"
+
     def nodeset_service_of(self, nodeset: str) -> str:
         return f"{self.cluster}-nodeset-{nodeset}-svc"
+
+    def nodeset_account(self, nodeset: str) -> str:
+        return f"{self.cluster}-{nodeset}-nodeset-sa"
+
+    def nodeset_role(self, nodeset: str) -> str:
+        return f"{self.cluster}-{nodeset}-nodeset-role"
 
     def fqdn(self, service: str) -> str:
         """A Service's DNS name, good anywhere in the Kubernetes cluster."""

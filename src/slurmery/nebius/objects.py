@@ -47,7 +47,7 @@ def secret(
 
 
 def service(cluster: Cluster, name: str, component: str, spec: Manifest) -> Desired:
-    """A Service in front of a component's pods."""
+    """A Service in front of a component's pods; the spec may select fewer of them."""
     selected = {"selector": cluster.selector(component), **spec}
     return desired(cluster, SERVICES, name, component, {"spec": selected})
 

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from slurmery.api.nebius.volumes import NodeVolume, NodeVolumeMount
+from slurmery.api.nebius.volumes import NodeVolume, NodeVolumeMount, VolumeMountSource
 from slurmery.kube.meta import Manifest
 from slurmery.nebius import names
 from slurmery.nebius.cluster import Cluster
 from slurmery.nebius.errors import SpecError
 
 Volume = dict[str, Any]
+Mounted = NodeVolumeMount | VolumeMountSource
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,21 @@ def of_spec(cluster: Cluster, name: str, given: NodeVolume, component: str, fiel
         raise SpecError(f"{field}: give either volumeSourceName or volumeClaimTemplateSpec")
     if claim is None:
         return storage(from_source(cluster, name, source, f"{field}.volumeSourceName"))
-    metadata = {"name": name, "labels": cluster.labels(component)}
-    return Storage(claims=({"metadata": metadata, "spec": claim},))
+    return Storage(claims=(_claim(cluster, name, component, claim),))
+
+
+def of_nodeset(cluster: Cluster, given: Iterable[VolumeMountSource], field: str) -> Storage:
+    """The volumes of a NodeSet's sub-mounts or custom mounts."""
+    whole = Storage()
+    for index, each in enumerate(given):
+        claim, source = each.volume_claim_template_spec, each.volume_source
+        if claim is not None and not source:
+            whole += Storage(claims=(_claim(cluster, each.name, names.NODESET, claim),))
+        elif source and claim is None:
+            whole += storage({"name": each.name, **source})
+        else:
+            raise SpecError(f"{field}[{index}]: give either volumeSource or volumeClaimTemplateSpec")
+    return whole
 
 
 def from_source(cluster: Cluster, name: str, source: str, field: str) -> Volume:
@@ -77,12 +91,12 @@ def mounts_of_spec(cluster: Cluster, given: Iterable[NodeVolumeMount], component
     )
 
 
-def sub_mounts(given: Iterable[NodeVolumeMount]) -> list[Manifest]:
+def sub_mounts(given: Iterable[Mounted]) -> list[Manifest]:
     """Where volumes inside the shared root are mounted: beside it, the image puts them in their place."""
     return [_mounted(each, f"{names.JAIL_UPPER_DIR}{_absolute(each.mount_path)}") for each in given]
 
 
-def custom_mounts(given: Iterable[NodeVolumeMount]) -> list[Manifest]:
+def custom_mounts(given: Iterable[Mounted]) -> list[Manifest]:
     """Where volumes outside the shared root are mounted."""
     return [_mounted(each, each.mount_path) for each in given]
 
@@ -178,13 +192,16 @@ NODE_MOUNTS: tuple[Manifest, ...] = (
 )
 
 
-def of_node(cluster: Cluster, component: str, memory_size: str | int | None) -> tuple[Volume, ...]:
-    """The volumes that login nodes and workers have alike, but for the shared root."""
+def of_node(cluster: Cluster, limits: str, memory_size: str | int | None) -> tuple[Volume, ...]:
+    """The volumes that login nodes and workers have alike, but for the shared root.
+
+    `limits` is the component, or the NodeSet, whose limits.conf is theirs.
+    """
     at = cluster.names
     return (
         munge_key(cluster),
         scratch(names.MUNGE_SOCKET),
-        config_map(names.SECURITY_LIMITS, at.security_limits(component)),
+        config_map(names.SECURITY_LIMITS, at.security_limits(limits)),
         sshd_keys(cluster),
         config_map(names.SSH_ROOT_KEYS, at.ssh_root_keys, mode=0o600),
         memory(names.IN_MEMORY, memory_size),
@@ -192,10 +209,14 @@ def of_node(cluster: Cluster, component: str, memory_size: str | int | None) -> 
     )
 
 
+def _claim(cluster: Cluster, name: str, component: str, spec: Manifest) -> Volume:
+    return {"metadata": {"name": name, "labels": cluster.labels(component)}, "spec": spec}
+
+
 def _absolute(path: str) -> str:
     return path if path.startswith("/") else f"/{path}"
 
 
-def _mounted(given: NodeVolumeMount, path: str) -> Manifest:
+def _mounted(given: Mounted, path: str) -> Manifest:
     sub_path = {"subPath": given.sub_path} if given.sub_path else {}
     return mount(given.name, path, **sub_path, **({"readOnly": True} if given.read_only else {}))

@@ -45,6 +45,11 @@ def cluster(
     return build(SlurmCluster.model_validate(given), nodesets, born_bare=born_bare)
 
 
+def at(path: str, value: Any) -> dict[str, Any]:
+    """One change, of a path that is put together."""
+    return {path: value}
+
+
 def changed(given: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     for path, value in changes.items():
         *steps, last = path.split("__")

@@ -7,7 +7,7 @@ import pytest
 from slurmery.nebius.accounting import build, database, mariadb, tuning
 from slurmery.nebius.config.slurmdbd import slurmdbd_conf
 from slurmery.nebius.errors import SpecError
-from tests.unit.nebius.clusters import check, cluster
+from tests.unit.nebius.clusters import at, check, cluster
 
 EXTERNAL: dict[str, Any] = {"slurmNodes__accounting__externalDB__enabled": True}
 AT = "slurmNodes__accounting__mariadbOperator__"
@@ -143,7 +143,7 @@ def test_affinity_is_translated() -> None:
 
 @pytest.mark.parametrize(("memory", "pool"), [("4Gi", "2048M"), (None, None)])
 def test_half_of_the_memory_holds_data(memory: str | None, pool: str | None) -> None:
-    found = mariadb.given(cluster(**{f"{AT}resources": {"memory": memory} if memory else {}}))
+    found = mariadb.given(cluster(**at(f"{AT}resources", {"memory": memory} if memory else {})))
     assert tuning.settings(found).get("innodb_buffer_pool_size") == pool
 
 
@@ -153,6 +153,6 @@ def test_times_are_in_seconds() -> None:
 
 
 def test_our_own_database_may_forget_when_it_is_told_so() -> None:
-    spec = database.stateful_set(cluster(**{f"{AT}storage": {"ephemeral": True}}), {}).manifest["spec"]
+    spec = database.stateful_set(cluster(**at(f"{AT}storage", {"ephemeral": True})), {}).manifest["spec"]
     assert "volumeClaimTemplates" not in spec
     assert {"name": "storage", "emptyDir": {}} in spec["template"]["spec"]["volumes"]

@@ -1,14 +1,13 @@
 """slurm.conf: the contract's keys in the contract's order, whatever users write into their objects."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from slurmery.nebius.config.nodes import real_memory
 from slurmery.nebius.config.partitions import References, Unresolved, references
-from slurmery.nebius.config.slurm import slurm_files
+from slurmery.nebius.config.slurm import slurm_files, written_room
 from slurmery.nebius.configmaps import build
 from slurmery.slurmconf.text import TextError
 from tests.unit.nebius.clusters import cluster, nodeset
@@ -58,7 +57,7 @@ def test_the_custom_text_is_included_as_it_was_written() -> None:
         cluster(customSlurmConfig="# mine\nMaxStepCount=5\n\nPartitionName=x \\\n  Nodes=ALL\n")
     )
 
-    assert files["slurm.conf"].endswith("\ninclude custom_slurm.conf")
+    assert files["slurm.conf"].endswith("\ninclude custom_slurm.conf\n")
     assert files["custom_slurm.conf"].endswith("# mine\nMaxStepCount=5\n\nPartitionName=x \\\n  Nodes=ALL")
 
 
@@ -209,7 +208,7 @@ def test_a_cluster_without_nodesets_says_so() -> None:
 
 
 def test_default_partitions() -> None:
-    by_default = {"partitionConfiguration": {"configType": "default"}}
+    by_default: dict[str, Any] = {"partitionConfiguration": {"configType": "default"}}
     common = "MaxTime=INFINITE State=UP OverSubscribe=YES"
     main = f"PartitionName=main Nodes=ALL Default=YES PriorityTier=10 {common}"
     hidden = f"PartitionName=hidden Nodes=ALL Default=NO PriorityTier=10 PreemptMode=OFF Hidden=YES {common}"
@@ -255,16 +254,18 @@ def test_a_line_break_in_a_value_is_refused_with_its_name(version: str, path: st
         conf(version, **{path: "/a\nSlurmUser=evil"})
 
 
-@given(st.text())
-def test_no_value_adds_a_line_or_a_key(value: str) -> None:
-    before = keys(conf())
-    try:
-        text = conf(
-            slurmConfig__prolog=value or "x", slurmNodes__accounting__slurmConfig__priorityWeightTRES="a"
-        )
-    except TextError:
-        return
-    assert keys(text) == before
+def with_texts(text: str) -> str:
+    """A configuration with the text wherever a user writes in Slurm's own language."""
+    nodes = nodeset("gpu", 3, nodeConfig={"static": text, "gresConfig": [text], "features": ["f"]})
+    partition = {"name": "p", "nodeSetRefs": ["gpu"], "config": text}
+    files = build.slurm_files(cluster("5.0", (nodes,), **structured(partition)))
+    return files[BASE] + files["gres.conf"]
+
+
+@pytest.mark.parametrize("text", ["Weight=1\nSlurmUser=evil", "Weight=1 \\", "Weight=1\x00", "a\u2028b"])
+def test_a_text_in_slurms_own_language_is_one_line(text: str) -> None:
+    with pytest.raises(TextError, match=r"must (be one line|not end in a backslash)"):
+        with_texts(text)
 
 
 def test_ten_thousand_workers_make_small_files() -> None:
@@ -275,6 +276,15 @@ def test_ten_thousand_workers_make_small_files() -> None:
         assert sum(map(len, files.values())) < 32 * 1024
         assert settings(text)["MaxNodeCount"] == "32768"
         assert settings(text)["MaxArraySize"] == "50000"
+
+
+def test_room_for_nodes_never_shrinks() -> None:
+    big = slurm_files(cluster(slurmNodes__worker__size=3000))
+    small = replace(cluster(), room=written_room(big))
+
+    assert written_room(big) == written_room(slurm_files(small)) == 8192
+    assert written_room(slurm_files(cluster("5.0", (nodeset("gpu", 3000),)))) == 8192
+    assert written_room({}) == 0
 
 
 def test_files_stay_the_same_in_whatever_order_nodesets_are_found() -> None:

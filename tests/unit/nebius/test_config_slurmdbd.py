@@ -7,7 +7,7 @@ import pytest
 from slurmery.nebius.config.slurmdbd import client_certificate, database_password, slurmdbd_conf
 from slurmery.nebius.errors import SecretError, SpecError
 from slurmery.slurmconf.text import TextError
-from tests.unit.nebius.clusters import cluster
+from tests.unit.nebius.clusters import at, cluster
 
 EXTERNAL: dict[str, Any] = {
     "slurmNodes__accounting__externalDB__enabled": True,
@@ -72,14 +72,14 @@ def test_a_database_elsewhere_is_reached_as_the_spec_says() -> None:
 
 
 def test_tls_of_the_spec_wins_over_parameters() -> None:
-    given = {"slurmNodes__accounting__externalDB__storageParameters": {"SSL_CA": "/mine"}}
+    given: dict[str, Any] = {"slurmNodes__accounting__externalDB__storageParameters": {"SSL_CA": "/mine"}}
     assert "/mine" not in slurmdbd_conf(cluster(**EXTERNAL, **given), None)
 
 
 @pytest.mark.parametrize("field", ["user", "host"])
 def test_a_database_elsewhere_needs_an_address_and_a_user(field: str) -> None:
     with pytest.raises(SpecError, match=f"externalDB.{field}"):
-        slurmdbd_conf(cluster(**EXTERNAL, **{f"slurmNodes__accounting__externalDB__{field}": ""}), None)
+        slurmdbd_conf(cluster(**EXTERNAL, **at(f"slurmNodes__accounting__externalDB__{field}", "")), None)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_a_password_is_read_without_its_line_break() -> None:
 
 
 def test_a_database_elsewhere_may_need_no_password() -> None:
-    ref = {"slurmNodes__accounting__externalDB__passwordSecretKeyRef": None}
+    ref: dict[str, Any] = {"slurmNodes__accounting__externalDB__passwordSecretKeyRef": None}
     assert database_password(cluster(**EXTERNAL, **ref), None) is None
 
 

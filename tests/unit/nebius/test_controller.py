@@ -22,7 +22,8 @@ def slurmctld(**changes: Any) -> Any:
 @pytest.mark.parametrize("version", ["1.22", "5.0"])
 def test_objects(version: str) -> None:
     found = cluster(version)
-    objects = [build.service(found), build.stateful_set(found, VERSIONS), build.placeholder(found)]
+    objects = [build.service(found), build.stateful_set(found, VERSIONS)]
+    objects += [each for each in (build.placeholder(found), build.service_monitor(found)) if each]
     check(f"controller-{version}", objects)
 
 
@@ -139,3 +140,36 @@ def test_a_new_key_means_a_new_pod() -> None:
 
     assert template({"aurora-munge": "1"}) != template({"aurora-munge": "2"})
     assert template({"a": "1", "b": "2"}) == template({"b": "2", "a": "1"})
+
+
+def scraped(**changes: Any) -> Any:
+    monitor = build.service_monitor(cluster("5.0", **changes))
+    assert monitor is not None
+    return monitor.manifest["spec"]
+
+
+def test_prometheus_scrapes_every_group_of_metrics() -> None:
+    groups = ["jobs", "jobs-users-accts", "nodes", "partitions", "scheduler"]
+    spec = scraped(slurmNodes__controller__openMetrics=None)
+
+    assert [each["path"] for each in spec["endpoints"]] == [f"/metrics/{group}" for group in groups]
+    assert {(each["port"], each["scheme"]) for each in spec["endpoints"]} == {("slurmctld", "http")}
+    assert spec["namespaceSelector"] == {"matchNames": ["slurm"]}
+    assert "jobLabel" not in spec
+
+
+def test_prometheus_scrapes_what_the_spec_says() -> None:
+    given = {"serviceMonitor": {"interval": "1m", "scrapeTimeout": "50s", "endpoints": ["nodes"]}}
+    (endpoint,) = scraped(slurmNodes__controller__openMetrics=given)["endpoints"]
+    assert (endpoint["path"], endpoint["interval"], endpoint["scrapeTimeout"]) == (
+        "/metrics/nodes",
+        "1m",
+        "50s",
+    )
+
+
+def test_there_is_nothing_to_scrape_where_metrics_are_off() -> None:
+    assert (
+        build.service_monitor(cluster("5.0", slurmNodes__controller__openMetrics={"enabled": False})) is None
+    )
+    assert build.service_monitor(cluster()) is None

@@ -10,7 +10,7 @@ from slurmery.nebius.errors import SpecError
 from slurmery.nebius.exporter import build as exporter
 from slurmery.nebius.populatejail import build as populate
 from slurmery.nebius.sconfigcontroller import build as sconfig
-from tests.unit.nebius.clusters import check, cluster
+from tests.unit.nebius.clusters import at, check, cluster
 
 
 @pytest.mark.parametrize("version", ["1.22", "5.0"])
@@ -88,7 +88,7 @@ def test_arguments_of_sconfigcontroller_come_in_the_order_of_the_contract() -> N
 )
 def test_what_sconfigcontroller_lacks_is_named(path: str, complaint: str) -> None:
     with pytest.raises(SpecError, match=complaint):
-        sconfig.deployment(cluster(**{path: None}))
+        sconfig.deployment(cluster(**at(path, None)))
 
 
 @pytest.mark.parametrize("version", ["1.22", "5.0"])

@@ -88,7 +88,9 @@ def test_a_feature_that_cannot_be_is_named(feature: dict[str, str], complaint: s
 
 
 def test_annotations_of_the_spec_win() -> None:
-    changes = {f"{AT}workerAnnotations": {"kubectl.kubernetes.io/default-container": "munge", "x": "y"}}
+    changes: dict[str, Any] = {
+        f"{AT}workerAnnotations": {"kubectl.kubernetes.io/default-container": "munge", "x": "y"}
+    }
     template = build.stateful_set(cluster(**changes), 8, {}).manifest["spec"]["template"]
     assert template["metadata"]["annotations"] == {
         "kubectl.kubernetes.io/default-container": "munge",

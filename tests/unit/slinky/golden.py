@@ -14,7 +14,8 @@ from slurmery.kube.meta import Manifest
 DIRECTORY = Path(__file__).parents[2] / "golden" / "slinky"
 KUBERNETES = "1.37"
 CUSTOM = frozenset(
-    {"ServiceMonitor", "PodMonitor", "MariaDB", "Grant", "Database", "AppArmorProfile", "JailedConfig"}
+    {"ServiceMonitor", "PodMonitor", "MariaDB", "Grant", "Database", "AppArmorProfile"}
+    | {"JailedConfig", "NodeSetPowerState"}
 )
 
 

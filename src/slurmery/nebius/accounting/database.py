@@ -37,7 +37,9 @@ def stateful_set(cluster: Cluster, versions: Mapping[str, str]) -> Desired:
     }
     if database.priority_class_name:
         own["priorityClassName"] = database.priority_class_name
-    part = Part(names.MARIADB, "slurmNodes.accounting", accounting, (database,))
+    # A user namespace for slurmdbd says nothing about the volume of the database.
+    placed = accounting.model_copy(update={"host_users": None})
+    part = Part(names.MARIADB, "slurmNodes.accounting", placed, (database,))
     spec: dict[str, Any] = {
         "replicas": cluster.replicas(1),
         "serviceName": cluster.names.database,

@@ -6,7 +6,7 @@
 PluginDir is not among the keys: Slurm knows where its own plugins are, on every architecture.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from slurmery.nebius import names
@@ -14,8 +14,10 @@ from slurmery.nebius.cluster import Cluster
 from slurmery.nebius.config import accounting, nodes, partitions, words
 from slurmery.nebius.config.words import GAP, comment
 from slurmery.nebius.ports import port
-from slurmery.slurmconf.text import entry, record
+from slurmery.slurmconf.text import entry, record, settings
 
+# Slurm cannot read an include that no line break follows: it takes what is left of the line before.
+_END: Final = ""
 _HANDOFF: Final = "soperator-worker-handoff"
 _SCHEDULER_1_22: Final = "nohold_on_prolog_fail,extra_constraints"
 _SCHEDULER_5_0: Final = (
@@ -29,17 +31,24 @@ def slurm_files(cluster: Cluster) -> dict[str, str]:
     """slurm.conf and what it includes, by file name."""
     custom = words.settings("customSlurmConfig", cluster.spec.custom_slurm_config)
     if cluster.is_1_22:
-        ending = [GAP, comment("Settings of this cluster's own"), f"include {names.CUSTOM_SLURM_CONF}"]
+        ending = [GAP, comment("Settings of this cluster's own"), f"include {names.CUSTOM_SLURM_CONF}", _END]
         return {
             names.SLURM_CONF: words.file([*_lines(cluster), *ending]),
             names.CUSTOM_SLURM_CONF: words.file([comment("Settings of this cluster's own"), *custom]),
         }
-    includes = [f"include {names.SLURM_BASE_CONF}", f"include {names.SLURM_EXTRA_CONF}"]
+    includes = [f"include {names.SLURM_BASE_CONF}", f"include {names.SLURM_EXTRA_CONF}", _END]
     return {
         names.SLURM_CONF: words.file([*words.MANAGED, *includes]),
         names.SLURM_BASE_CONF: words.file([*words.MANAGED, *_lines(cluster)]),
         names.SLURM_EXTRA_CONF: words.file([*words.MANAGED, *custom]),
     }
+
+
+def written_room(files: Mapping[str, str]) -> int:
+    """MaxNodeCount in files that were written before; 0 if there is none."""
+    text = files.get(names.SLURM_BASE_CONF) or files.get(names.SLURM_CONF, "")
+    found = settings(text).get("maxnodecount", "")
+    return int(found) if found.isdigit() else 0
 
 
 def slurm_rest_conf(cluster: Cluster) -> str:
@@ -172,7 +181,7 @@ def _slurmctld_parameters(cluster: Cluster) -> list[str]:
         return ["conmgr_max_connections=512", "conmgr_threads=16"]
     ephemeral = any(nodeset.spec.ephemeral_nodes for nodeset in cluster.nodesets)
     return [
-        f"conmgr_max_connections={_room(cluster.worker_count)}",
+        f"conmgr_max_connections={_room(cluster)}",
         "conmgr_threads=32",
         "validate_nodeaddr_threads=32",
         "enable_stepmgr",
@@ -216,7 +225,7 @@ def _scheduling_and_logging(cluster: Cluster) -> Iterator[str]:
 def _compute(cluster: Cluster) -> Iterator[str]:
     count = cluster.worker_count
     yield comment("COMPUTE NODES")
-    yield entry("MaxNodeCount", _room(count))
+    yield entry("MaxNodeCount", _room(cluster))
     yield entry("MaxArraySize", max(1024, 5 * count))
     yield entry("JobRequeue", 1)
     yield entry("PreemptMode", "REQUEUE")
@@ -235,6 +244,7 @@ def _compute(cluster: Cluster) -> Iterator[str]:
             yield record(("Nodeset", nodeset), ("Feature", feature.name))
 
 
-def _room(count: int) -> int:
-    """Twice as many as there are, in powers of two so that it seldom changes, and never little."""
-    return max(1024, 1 << (2 * count - 1).bit_length()) if count else 1024
+def _room(cluster: Cluster) -> int:
+    """Twice as many as there are, in powers of two so that it seldom changes; never few, nor fewer."""
+    count = cluster.worker_count
+    return max(1024, cluster.room, 1 << (2 * count - 1).bit_length() if count else 0)

@@ -96,10 +96,10 @@ def root_keys(cluster: Cluster) -> Desired:
     return config_map(cluster, cluster.names.ssh_root_keys, names.LOGIN, files)
 
 
-def security_limits(cluster: Cluster, component: str, custom: str) -> Desired:
-    """limits.conf of a component."""
+def security_limits(cluster: Cluster, component: str, custom: str, of: str = "") -> Desired:
+    """limits.conf of a component, or of a part of it by the name of `of`."""
     files = {names.LIMITS_CONF: limits.limits_conf(component, custom)}
-    return config_map(cluster, cluster.names.security_limits(component), component, files)
+    return config_map(cluster, cluster.names.security_limits(of or component), component, files)
 
 
 def _jailed(cluster: Cluster, name: str, component: str, files: Iterable[str]) -> Desired:

@@ -8,6 +8,7 @@ from slurmery.kube.meta import Manifest
 from slurmery.kube.resources import DAEMON_SETS, STATEFUL_SETS
 from slurmery.nebius import containers, names, pods, volumes
 from slurmery.nebius.cluster import Cluster
+from slurmery.nebius.directory import Directory, directory
 from slurmery.nebius.objects import desired, named, service_ports
 from slurmery.nebius.objects import service as a_service
 from slurmery.nebius.pods import Part
@@ -18,6 +19,7 @@ _DAEMON: Final = names.SLURMCTLD
 _FIELD: Final = "slurmNodes.controller"
 _MAIN: Final = {names.CONTROLLER_TYPE_LABEL: names.CONTROLLER_MAIN}
 _PLACEHOLDER: Final = {names.CONTROLLER_TYPE_LABEL: names.CONTROLLER_PLACEHOLDER}
+_METRICS: Final = ("jobs", "jobs-users-accts", "nodes", "partitions", "scheduler")
 _SLEEP: Final = ["sleep", "infinity"]
 # What a placeholder of a user's init container needs none of.
 _STRIPPED: Final = frozenset(
@@ -35,6 +37,29 @@ def service(cluster: Cluster) -> Desired:
         "ports": service_ports(_DAEMON, number),
     }
     return a_service(cluster, cluster.names.controller_service, names.CONTROLLER, spec)
+
+
+def service_monitor(cluster: Cluster) -> Desired | None:
+    """How Prometheus scrapes the metrics that slurmctld itself offers (5.0)."""
+    given = cluster.spec.slurm_nodes.controller.open_metrics
+    if cluster.is_1_22 or not given.enabled:
+        return None
+    monitor = given.service_monitor
+    common = {
+        "port": _DAEMON.port_name,
+        "scheme": "http",
+        "interval": monitor.interval,
+        "scrapeTimeout": monitor.scrape_timeout,
+        "metricRelabelings": [{"action": "labeldrop", "regex": "pod|instance|container"}],
+    }
+    groups = monitor.endpoints or _METRICS
+    spec = {
+        "namespaceSelector": {"matchNames": [cluster.names.namespace]},
+        "selector": {"matchLabels": cluster.selector(names.CONTROLLER)},
+        "endpoints": [{"path": f"/metrics/{group}", **common} for group in groups],
+    }
+    name = cluster.names.controller
+    return desired(cluster, names.SERVICE_MONITORS, name, names.CONTROLLER, {"spec": spec})
 
 
 def stateful_set(cluster: Cluster, versions: Mapping[str, str]) -> Desired:
@@ -88,14 +113,23 @@ def placeholder(cluster: Cluster) -> Desired | None:
 
 def _part(cluster: Cluster) -> Part:
     given = cluster.spec.slurm_nodes.controller
-    return Part(names.CONTROLLER, _FIELD, given, (given.slurmctld, given.munge))
+    return Part(names.CONTROLLER, _FIELD, given, (given.slurmctld, given.munge, given.sssd))
+
+
+def _directory(cluster: Cluster) -> Directory:
+    given = cluster.spec.slurm_nodes.controller
+    return directory(given.sssd, given, f"{_FIELD}.")
 
 
 def _pod(cluster: Cluster, storage: Storage) -> Manifest:
     given = cluster.spec.slurm_nodes.controller
     return {
         "serviceAccountName": given.service_account_name,
-        "initContainers": [*given.custom_init_containers, containers.munge(given.munge)],
+        "initContainers": [
+            *given.custom_init_containers,
+            containers.munge(given.munge),
+            *_directory(cluster).sidecars,
+        ],
         "containers": [_slurmctld(cluster)],
         "volumes": list(storage.volumes),
     }
@@ -114,6 +148,7 @@ def _slurmctld(cluster: Cluster) -> dict[str, Any]:
             volumes.MUNGE_SOCKET,
             volumes.LIMITS,
             volumes.REST_JWT,
+            *_directory(cluster).mounts,
             *volumes.custom_mounts(given.volumes.custom_mounts),
         ],
     }
@@ -131,6 +166,7 @@ def _storage(cluster: Cluster) -> Storage:
             volumes.scratch(names.MUNGE_SOCKET),
             volumes.config_map(names.SECURITY_LIMITS, cluster.names.security_limits(component)),
             volumes.rest_jwt_key(cluster),
+            *_directory(cluster).volumes,
         ),
         volumes.mounts_of_spec(cluster, given.custom_mounts, component, f"{field}.customMounts"),
     ]

@@ -71,7 +71,7 @@ def pod_monitor(cluster: Cluster) -> Desired:
         "metadata": {"labels": {names.NAME_LABEL: "slurm-exporter"}},
         "spec": {
             "jobLabel": given.job_label,
-            "selector": {"matchLabels": {names.COMPONENT_LABEL: names.EXPORTER}},
+            "selector": {"matchLabels": cluster.selector(names.EXPORTER)},
             "podMetricsEndpoints": [{"port": each.port_name, **kept} for each in _PORTS],
         },
     }

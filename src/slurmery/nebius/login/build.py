@@ -7,6 +7,7 @@ from slurmery.kube.desired import Desired, Policy
 from slurmery.kube.resources import SERVICES, STATEFUL_SETS
 from slurmery.nebius import containers, names, pods, volumes
 from slurmery.nebius.cluster import Cluster
+from slurmery.nebius.directory import Directory, directory
 from slurmery.nebius.objects import desired, named, service_ports
 from slurmery.nebius.objects import service as a_service
 from slurmery.nebius.pods import Part
@@ -51,11 +52,15 @@ def headless_service(cluster: Cluster) -> Desired:
 def stateful_set(cluster: Cluster, versions: Mapping[str, str]) -> Desired:
     """The login pods; `versions` are hashes of what they read only when they start, by object."""
     given, storage = cluster.spec.slurm_nodes.login, _storage(cluster)
-    part = Part(names.LOGIN, _FIELD, given, (given.sshd, given.munge))
+    part = Part(names.LOGIN, _FIELD, given, (given.sshd, given.munge, given.sssd))
     own = {
         **pods.searches(cluster),
         "terminationGracePeriodSeconds": 30,
-        "initContainers": [*given.custom_init_containers, containers.munge(given.munge)],
+        "initContainers": [
+            *given.custom_init_containers,
+            containers.munge(given.munge),
+            *_directory(cluster).sidecars,
+        ],
         "containers": [_sshd(cluster)],
         "volumes": list(storage.volumes),
     }
@@ -77,18 +82,24 @@ def stateful_set(cluster: Cluster, versions: Mapping[str, str]) -> Desired:
     return Desired(STATEFUL_SETS, manifest, Policy.RECREATE_ORPHANING)
 
 
+def _directory(cluster: Cluster) -> Directory:
+    given = cluster.spec.slurm_nodes.login
+    return directory(given.sssd, given, f"{_FIELD}.")
+
+
 def _sshd(cluster: Cluster) -> dict[str, Any]:
     given, at = cluster.spec.slurm_nodes.login, cluster.names
     number = port(given.sshd, _DAEMON)
     profile = f"localhost/{at.app_armor_profile}" if cluster.spec.use_default_app_armor_profile else ""
     own = {
         "ports": containers.port(_DAEMON, number),
-        "env": containers.env({"SLURM_CLUSTER_TYPE": cluster.kind}),
+        "env": containers.env(containers.cluster_kind(cluster)),
         "readinessProbe": containers.probe(tcpSocket={"port": number}),
         "securityContext": containers.security(given.sshd, privileged=True, profile=profile),
         "volumeMounts": [
             *volumes.NODE_MOUNTS,
             volumes.read_only(names.SSH_CONFIGS, names.SSH_CONFIGS_DIR),
+            *_directory(cluster).mounts,
             *volumes.sub_mounts(given.volumes.jail_sub_mounts),
             *volumes.custom_mounts(given.volumes.custom_mounts),
         ],
@@ -104,6 +115,7 @@ def _storage(cluster: Cluster) -> Storage:
         volumes.storage(
             *volumes.of_node(cluster, component, given.sshd.resources.get("memory")),
             volumes.config_map(names.SSH_CONFIGS, given.sshd_config_map_ref_name or at.ssh_configs),
+            *_directory(cluster).volumes,
         ),
         volumes.mounts_of_spec(cluster, given.volumes.jail_sub_mounts, component, f"{field}.jailSubMounts"),
         volumes.mounts_of_spec(cluster, given.volumes.custom_mounts, component, f"{field}.customMounts"),

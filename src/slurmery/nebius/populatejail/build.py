@@ -14,6 +14,7 @@ def job(cluster: Cluster) -> Desired:
     """The Job. It is never changed: another image in the spec must not fill the root again."""
     given = cluster.spec.populate_jail
     snapshot = _snapshot(cluster)
+    kind = containers.cluster_kind(cluster) if cluster.is_1_22 else {}
     mounts = [volumes.JAIL]
     if snapshot:
         mounts.append(volumes.mount(names.JAIL_SNAPSHOT, names.JAIL_SNAPSHOT_DIR))
@@ -21,9 +22,7 @@ def job(cluster: Cluster) -> Desired:
         "name": names.POPULATE_JAIL,
         "image": given.image,
         "imagePullPolicy": given.image_pull_policy,
-        "env": containers.env(
-            {"OVERWRITE": "1" if overwrites(cluster) else "0", "SLURM_CLUSTER_TYPE": cluster.kind}
-        ),
+        "env": containers.env({"OVERWRITE": "1" if overwrites(cluster) else "0", **kind}),
         "securityContext": {
             "capabilities": {"add": ["SYS_ADMIN"]},
             **containers.app_armor(given.app_armor_profile),

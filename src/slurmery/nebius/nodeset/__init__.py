@@ -1,0 +1,1 @@
+"""The nodes that run jobs, of a NodeSet (5.0)."""
