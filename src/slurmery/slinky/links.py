@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from slurmery.api.slinky import Controller, RestApi
+from slurmery.api.slinky.shared import SecretKeyRef
 from slurmery.doors.views import Custom, read
 from slurmery.kube.errors import KubeError
 from slurmery.kube.meta import Key
+from slurmery.slinky import names
 from slurmery.slinky.kinds import CONTROLLERS
 from slurmery.slinky.restapi.build import endpoint
 from slurmery.slinky.world import World
@@ -54,8 +56,7 @@ class Links:
         if not found or controller.spec.jwt_key is None:
             self.clusters.drop(str(key))
             return Snapshot()
-        oldest = min(found, key=lambda one: (str(one.metadata.creation_timestamp), one.metadata.name))
-        at = Endpoint(self._reach(oldest), self._intervals)
+        at = Endpoint(self._reach(min(found, key=_preference)), self._intervals)
         self.clusters.follow(str(key), at, SignedTokens(lambda: self._signing_key(key)))
         return self.clusters.snapshot(str(key))
 
@@ -66,9 +67,13 @@ class Links:
 
     async def _signing_key(self, key: Key) -> bytes:
         view = self._world.caches.custom[CONTROLLERS].get(key)
+        copy = SecretKeyRef(name=names.controller_keys(key.name), key=names.JWT_KEY)
         try:
             ref = read(Controller, view).spec.jwt_key if view else None
-            value = await self._world.secret_value(key.namespace, ref)
+            # Who takes a cluster down takes the Secret too, often first; its workers are yet to be drained.
+            value = await self._world.secret_value(key.namespace, ref) or (
+                await self._world.secret_value(key.namespace, copy)
+            )
         except (KubeError, ValueError) as error:
             raise TokenError(f"the key of jwtKeyRef cannot be read: {error}") from None
         if not value:
@@ -78,6 +83,12 @@ class Links:
     def _forget_deleted(self, old: Custom | None, new: Custom | None) -> None:
         if old and not new:
             self.clusters.drop(str(old.key))
+
+
+def _preference(restapi: RestApi) -> tuple[bool, str, str]:
+    """The oldest, but one that is about to go only if there is no other."""
+    metadata = restapi.metadata
+    return metadata.deletion_timestamp is not None, str(metadata.creation_timestamp), metadata.name
 
 
 def job_partitions(snapshot: Snapshot) -> frozenset[str] | None:

@@ -60,7 +60,7 @@ async def test_a_controller_is_ready_when_its_pod_is_and_few_writes_were_needed(
     await scene.settled()
     made = [(verb, what) for verb, what, _ in scene.all_writes() if what != "events"]
     assert made.count(("patch", "controllers")) <= 4
-    assert len(made) <= 4 + 4
+    assert len(made) <= 5 + 4
 
 
 async def test_drift_is_repaired(scene: Scene, operator: Operator) -> None:

@@ -5,6 +5,7 @@ slurmctld runs elsewhere                     its address in a slurm.conf for slu
 else                                         Services, slurm.conf, StatefulSet, and what was asked for
 """
 
+import base64
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ from slurmery.doors.conditions import PROGRESSING, READY, Condition, Problem, de
 from slurmery.doors.merge import merge_metadata
 from slurmery.doors.plan import Plan
 from slurmery.kube.desired import Desired, Policy
-from slurmery.kube.resources import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, SERVICES, STATEFUL_SETS
+from slurmery.kube.resources import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, SECRETS, SERVICES, STATEFUL_SETS
 from slurmery.slinky import endpoints, names
 from slurmery.slinky.checks import attempt, imageless, missing_key
 from slurmery.slinky.controller import files
@@ -29,7 +30,7 @@ from slurmery.slinky.controller.services import (
 )
 from slurmery.slinky.controller.workload import disruption_budget, stateful_set
 
-PRUNED: Final = (STATEFUL_SETS, SERVICES, CONFIG_MAPS, POD_DISRUPTION_BUDGETS, SERVICE_MONITORS)
+PRUNED: Final = (STATEFUL_SETS, SERVICES, CONFIG_MAPS, SECRETS, POD_DISRUPTION_BUDGETS, SERVICE_MONITORS)
 
 # How soon to look again: did another slurmctld take over, is the last job of an unwanted partition gone?
 _FAILOVER_SECONDS: Final = 5.0
@@ -55,7 +56,7 @@ def decide(controller: Controller, observed: Observed) -> ControllerPlan:
     workload = _workload(blocked, controller, observed, written)
     desired = [Desired(SERVICES, service) for service in services or ()]
     if written and workload and not blocked:
-        desired += _cluster(controller, written, workload)
+        desired += [*_cluster(controller, written, workload), *_key_copy(controller, observed)]
     return ControllerPlan(
         desired=tuple(desired),
         conditions=_conditions(controller, observed, blocked, written),
@@ -70,7 +71,7 @@ def _external(controller: Controller, observed: Observed) -> ControllerPlan:
     written = attempt(problems, lambda: external_config(controller, observed))
     at = endpoints.slurmctld(controller)
     return ControllerPlan(
-        desired=(_config_map(controller, written),) if written else (),
+        desired=(_config_map(controller, written), *_key_copy(controller, observed)) if written else (),
         conditions=(
             Condition(READY, "True", "External", f"slurmctld runs outside Kubernetes, at {at}."),
             Condition(PROGRESSING, "False", "External", "Nothing is deployed for an external slurmctld."),
@@ -131,20 +132,37 @@ def _cluster(controller: Controller, written: Config, workload: dict[str, Any]) 
 
 
 def _config_map(controller: Controller, written: Config) -> Desired:
-    name = controller.metadata.name
-    metadata = merge_metadata(controller.metadata, Labelled(labels=names.labels(names.SLURMCTLD, name)))
     manifest = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {
-            "name": names.controller_config(name),
-            "namespace": controller.metadata.namespace,
-            **metadata,
-        },
+        "metadata": _metadata(controller, names.controller_config(controller.metadata.name)),
         "immutable": False,
         "data": written.files,
     }
     return Desired(CONFIG_MAPS, manifest)
+
+
+def _key_copy(controller: Controller, observed: Observed) -> list[Desired]:
+    """The key that signs our tokens, for when the cluster is taken down and its own Secret goes first."""
+    if not observed.jwt_key:
+        return []
+    manifest = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": _metadata(controller, names.controller_keys(controller.metadata.name)),
+        "type": "Opaque",
+        "data": {names.JWT_KEY: base64.b64encode(observed.jwt_key).decode()},
+    }
+    return [Desired(SECRETS, manifest)]
+
+
+def _metadata(controller: Controller, name: str) -> dict[str, Any]:
+    labels = names.labels(names.SLURMCTLD, controller.metadata.name)
+    return {
+        "name": name,
+        "namespace": controller.metadata.namespace,
+        **merge_metadata(controller.metadata, Labelled(labels=labels)),
+    }
 
 
 def _conditions(

@@ -1,6 +1,7 @@
 """What is known around a Controller, and the one thing that no apply can do: label the active slurmctld."""
 
 from slurmery.api.slinky import Accounting, Controller, NodeSet
+from slurmery.doors import hashes
 from slurmery.kube.client import Client
 from slurmery.kube.errors import NotFoundError
 from slurmery.kube.meta import Key
@@ -21,10 +22,12 @@ async def gather(world: World, links: Links, controller: Controller) -> Observed
     workload = Key(namespace, names.controller(name))
     # What is in force decides which partitions may go: it must not be older than our last write.
     in_force = await world.contents.live(CONFIG_MAPS, Key(namespace, names.controller_config(name))) or {}
+    jwt_key = await world.secret_value(namespace, spec.jwt_key)
     claim = world.caches.claims.get(Key(namespace, spec.persistence.existing_claim))
     return Observed(
         slurm_key_hash=await world.secret_hash(namespace, spec.slurm_key_ref),
-        jwt_key_hash=await world.secret_hash(namespace, spec.jwt_key),
+        jwt_key_hash=None if jwt_key is None else hashes.of_value(jwt_key),
+        jwt_key=jwt_key,
         config_maps=await _config_maps(world, controller),
         accounting=world.find(Accounting, namespace, spec.accounting_ref),
         nodesets=world.users(NodeSet, CONTROLLERS, key),

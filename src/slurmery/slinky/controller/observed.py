@@ -21,7 +21,8 @@ class Observed:
     """The world around a Controller, in its namespace.
 
     `config_maps` are those that the spec names, as far as they exist: file name to content. Of a key there
-    is a hash; None if the Secret or the key in it does not exist. `claim_modes` are the access modes of
+    is a hash, and of the one that signs tokens the key itself, kept out of every repr; None if the Secret or
+    the key in it does not exist. `claim_modes` are the access modes of
     persistence.existingClaim, None if there is no such claim. `slurm_conf` is what is in force, "" at first.
 
     From Slurm: `job_partitions` are named by its job records, None unless Slurm has just told; `answering`
@@ -30,6 +31,7 @@ class Observed:
 
     slurm_key_hash: str | None = None
     jwt_key_hash: str | None = None
+    jwt_key: bytes | None = field(default=None, repr=False)
     config_maps: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     accounting: Accounting | None = None
     nodesets: tuple[NodeSet, ...] = ()
