@@ -85,6 +85,8 @@ class Door:
                 time_limit=self.time_limit,
             )
             _wake(workers, served, caches)
+            if served == CONTROLLERS:
+                links.pinged.append(workers.queue.add)
             runtime.add(workers)
         fleet = Fleet(runtime, caches, self.namespaces)
         reporter = Reporter(runtime.client, recorder, NODE_SETS)

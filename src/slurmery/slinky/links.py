@@ -24,6 +24,8 @@ Reach = Callable[[RestApi], str]
 
 # Jobs are asked for more often than partitions, so that most of the time theirs is the later answer.
 INTERVALS: Final[Mapping[Part, float]] = {Part.NODES: 5.0, Part.JOBS: 10.0, Part.PARTITIONS: 30.0}
+# Of several slurmctld, who is active must be known soon after it changed.
+_FAILOVER: Final[Mapping[Part, float]] = {Part.PINGS: 5.0}
 _FRESH_SECONDS: Final = 60.0
 
 # To partitions in one of these states no job can be submitted.
@@ -44,6 +46,8 @@ class Links:
         self.clusters = Clusters(self._tell)
         self.changed: list[Callable[[Key], None]] = []
         """Called with the key of a Controller whose Slurm said something new of its nodes."""
+        self.pinged: list[Callable[[Key], None]] = []
+        """Called with the key of a Controller of which another slurmctld answers now."""
         self._world = world
         self._reach = reach
         self._intervals = intervals
@@ -56,14 +60,15 @@ class Links:
         if not found or controller.spec.jwt_key is None:
             self.clusters.drop(str(key))
             return Snapshot()
-        at = Endpoint(self._reach(min(found, key=_preference)), self._intervals)
+        intervals = {**self._intervals, **(_FAILOVER if controller.spec.replicas > 1 else {})}
+        at = Endpoint(self._reach(min(found, key=_preference)), intervals)
         self.clusters.follow(str(key), at, SignedTokens(lambda: self._signing_key(key)))
         return self.clusters.snapshot(str(key))
 
     def _tell(self, cluster: str, changes: Changes) -> None:
-        if changes.part is Part.NODES:
-            for told in self.changed:
-                told(Key(*cluster.split("/", 1)))
+        listeners = {Part.NODES: self.changed, Part.PINGS: self.pinged}
+        for told in listeners.get(changes.part, ()):
+            told(Key(*cluster.split("/", 1)))
 
     async def _signing_key(self, key: Key) -> bytes:
         view = self._world.caches.custom[CONTROLLERS].get(key)
@@ -105,3 +110,14 @@ def job_partitions(snapshot: Snapshot) -> frozenset[str] | None:
         return None
     still_open = {name for name, each in partitions.items() if _CLOSED.isdisjoint(each.raw_partition.state)}
     return frozenset(still_open.union(*(job.partition.split(",") for job in jobs.values())))
+
+
+def answering(snapshot: Snapshot) -> tuple[str, ...]:
+    """The slurmctld hosts that just answered, in the order of slurm.conf.
+
+    None of them is as good as unknown: Slurm says the same when only our token is not good.
+    """
+    now = asyncio.get_running_loop().time()
+    if not snapshot.pings.fresh(now, _FRESH_SECONDS):
+        return ()
+    return tuple(host for host, ping in snapshot.pings.items() if ping.is_up)

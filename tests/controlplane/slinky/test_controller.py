@@ -10,6 +10,8 @@ from tests.unit.slurm.restd import Restd, answer
 
 from .scene import JWT_KEY, REF, SLURMCTLD, SLURMRESTD, Operator, Scene, all_owned_by, until
 
+HA = {"ha": {"enabled": True}, "persistence": {"existingClaim": "shared"}}
+
 
 async def test_a_controller_gets_its_services_configuration_and_slurmctld(
     scene: Scene, operator: Operator
@@ -116,7 +118,7 @@ async def test_the_active_one_of_several_slurmctld_is_labelled(scene: Scene, ope
     await scene.create(
         CONTROLLERS,
         "slurm",
-        {**SLURMCTLD, "ha": {"enabled": True}, "persistence": {"existingClaim": "shared"}},
+        {**SLURMCTLD, **HA},
     )
     await scene.exists(POD_DISRUPTION_BUDGETS, "slurm-controller")
     await scene.exists(PODS, "slurm-controller-0", "slurm-controller-1")
@@ -126,6 +128,29 @@ async def test_the_active_one_of_several_slurmctld_is_labelled(scene: Scene, ope
         return [pod["metadata"]["labels"].get(names.ACTIVE_LABEL) for pod in pods] == ["true", None]
 
     await until(labelled)
+
+
+async def test_clients_are_led_to_whom_slurm_says_is_active_after_a_failover(scene: Scene) -> None:
+    await scene.keys()
+    await scene.create(CONTROLLERS, "slurm", {**SLURMCTLD, **HA})
+    await scene.create(REST_APIS, "rest", SLURMRESTD)
+    first, second = "slurm-controller-0", "slurm-controller-1"
+    slurm = Restd()
+    up = {"hostname": first, "responding": True}
+    slurm.on("GET /slurm/v0.0.45/ping/", answer(pings=[up, {**up, "hostname": second}]))
+    async with await asyncio.start_server(slurm.serve, "127.0.0.1", 0) as server:
+        operator = Operator(scene, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+        await operator.start()
+        await scene.exists(PODS, first, second)
+        for pod in (first, second):
+            await scene.runs(pod)
+        await scene.says(CONTROLLERS, "slurm", "Ready", "True", f"{first} is active, says Slurm.")
+        down = {"hostname": first, "responding": False}
+        slurm.on("GET /slurm/v0.0.45/ping/", answer(pings=[down, {**up, "hostname": second}]))
+        await scene.says(CONTROLLERS, "slurm", "Ready", "True", f"{second} is active, says Slurm.")
+        pods = [await scene.get(PODS, name) or {} for name in (first, second)]
+        assert [pod["metadata"]["labels"].get(names.ACTIVE_LABEL) for pod in pods] == [None, "true"]
+        await operator.stop()
 
 
 async def test_a_deleted_controller_takes_everything_with_it(scene: Scene, operator: Operator) -> None:

@@ -1,19 +1,26 @@
 """A cluster is taken down: its workers drain first, whatever is deleted in which order."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
 
 import pytest
 
 from slurmery.kube.meta import Resource
 from slurmery.kube.resources import DEPLOYMENTS, PODS, SECRETS, SERVICES, STATEFUL_SETS
-from slurmery.slinky.kinds import ACCOUNTINGS, CONTROLLERS, NODE_SETS, REST_APIS
+from slurmery.slinky.kinds import ACCOUNTINGS, CONTROLLERS, LOGIN_SETS, NODE_SETS, REST_APIS
 from slurmery.slinky.nodeset import marks
 from tests.controlplane.slinky_nodeset.stage import Slurm
 
-from .scene import REF, SLURMCTLD, SLURMDBD, SLURMRESTD, Operator, Scene, until
+from .scene import LOGIN, REF, SLURMCTLD, SLURMDBD, SLURMRESTD, Operator, Scene, until
 
 WORKERS = {**REF, "slurmd": {"image": "slurmd"}, "replicas": 1}
+SPECS: Mapping[Resource, Mapping[str, Any]] = {
+    CONTROLLERS: SLURMCTLD,
+    ACCOUNTINGS: SLURMDBD,
+    REST_APIS: SLURMRESTD,
+    LOGIN_SETS: LOGIN,
+}
 FORCED = {"metadata": {"annotations": {marks.FORCE: "true"}}}
 
 
@@ -111,7 +118,7 @@ async def test_what_foreground_deletion_takes_is_made_anew_while_the_controller_
     await scene.keys()
     await scene.create(CONTROLLERS, "slurm", SLURMCTLD)
     await scene.create(NODE_SETS, "gpu", {**WORKERS, "replicas": 0})
-    [before] = await scene.exists(STATEFUL_SETS, "slurm-controller")
+    await scene.exists(STATEFUL_SETS, "slurm-controller")
     scene.kubectl("delete", "controller", "slurm", "--cascade=foreground", "--wait=false")
     await scene.says(CONTROLLERS, "slurm", "Progressing", "True", "drained and gone")
 
@@ -135,29 +142,26 @@ async def test_a_restapi_without_workers_goes_at_once(scene: Scene, operator: Op
 
 
 @pytest.mark.parametrize(
-    ("owner", "name", "spec", "child", "child_name"),
+    ("owner", "name", "child_name"),
     [
-        (CONTROLLERS, "slurm", SLURMCTLD, SERVICES, "slurm-controller"),
-        (ACCOUNTINGS, "db", SLURMDBD, SERVICES, "db-accounting"),
+        (CONTROLLERS, "slurm", "slurm-controller"),
+        (ACCOUNTINGS, "db", "db-accounting"),
+        (REST_APIS, "rest", "rest-restapi"),
+        (LOGIN_SETS, "login", "login"),
     ],
 )
+@pytest.mark.usefixtures("operator")
 async def test_what_is_being_deleted_gets_no_new_children(
-    scene: Scene,
-    operator: Operator,
-    owner: Resource,
-    name: str,
-    spec: dict[str, object],
-    child: Resource,
-    child_name: str,
+    scene: Scene, owner: Resource, name: str, child_name: str
 ) -> None:
     await scene.keys()
     await scene.secret("database", password="secret")
-    await scene.create(owner, name, spec)
-    await scene.exists(child, child_name)
+    await scene.create(owner, name, SPECS[owner])
+    await scene.exists(SERVICES, child_name)
     await scene.settled(0.5)
     await scene.patch(owner, name, {"metadata": {"finalizers": ["tests.example.org/held"]}})
     await scene.delete(owner, name)
-    await scene.delete(child, child_name)
+    await scene.delete(SERVICES, child_name)
     await asyncio.sleep(1)
-    assert child_name not in await scene.names(child)
+    assert child_name not in await scene.names(SERVICES)
     await scene.patch(owner, name, {"metadata": {"finalizers": None}})

@@ -164,7 +164,6 @@ def test_with_standbys_one_slurmctld_is_enough_to_be_ready() -> None:
     seen = Rollout(generation=1, observed_generation=1, replicas=2, ready=1, updated=2)
     plan = decide(controller(**HA), world(rollout=seen, claim_modes=frozenset({"ReadWriteMany"})))
     assert (said(plan)["Ready"].status, said(plan)["Progressing"].status) == ("True", "True")
-    assert plan.requeue == 5.0
 
 
 def test_the_stateful_set_is_replaced_under_its_pods_if_need_be() -> None:

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
-from slurmery.slinky.links import job_partitions
+from slurmery.slinky.links import answering, job_partitions
 from slurmery.slurm.model import Job
-from slurmery.slurm.records import Partition
+from slurmery.slurm.records import Partition, Ping
 from slurmery.slurm.snapshot import Snapshot, View
 
 pytestmark = pytest.mark.looptime
@@ -46,3 +46,11 @@ async def test_without_an_answer_nothing_is_known() -> None:
 
 async def test_jobs_that_were_listed_before_the_partition_was_seen_closed_do_not_count() -> None:
     assert job_partitions(snapshot({"gpu": "DRAIN"}, {}, partitions_at=0, jobs_at=-1)) is None
+
+
+async def test_the_slurmctld_that_answer_are_told_in_the_order_of_slurm_conf() -> None:
+    found = {"c0": Ping("c0"), "c1": Ping("c1", responding=True), "c2": Ping("c2", pinged="UP")}
+    assert answering(Snapshot(pings=View(found, 0.0))) == ("c1", "c2")
+    assert answering(Snapshot(pings=View(found, -100.0))) == ()
+    assert answering(Snapshot(pings=View(found, 0.0, "no answer"))) == ()
+    assert answering(Snapshot()) == ()

@@ -6,7 +6,7 @@ else                                         Services, slurm.conf, StatefulSet, 
 """
 
 import base64
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from slurmery.api.slinky import Controller
@@ -19,7 +19,7 @@ from slurmery.kube.resources import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, SECRETS
 from slurmery.slinky import endpoints, names
 from slurmery.slinky.checks import attempt, imageless, missing_key
 from slurmery.slinky.controller import files
-from slurmery.slinky.controller.active import Relabel, relabels
+from slurmery.slinky.controller.active import Relabel, active_pod, relabels
 from slurmery.slinky.controller.config import Config, config, external_config
 from slurmery.slinky.controller.observed import Observed
 from slurmery.slinky.controller.services import (
@@ -32,8 +32,7 @@ from slurmery.slinky.controller.workload import disruption_budget, stateful_set
 
 PRUNED: Final = (STATEFUL_SETS, SERVICES, CONFIG_MAPS, SECRETS, POD_DISRUPTION_BUDGETS, SERVICE_MONITORS)
 
-# How soon to look again: did another slurmctld take over, is the last job of an unwanted partition gone?
-_FAILOVER_SECONDS: Final = 5.0
+# How soon to look again: is the last job of an unwanted partition gone?
 _PARTITION_SECONDS: Final = 30.0
 
 _DAEMON: Final = names.SLURMCTLD.name
@@ -61,7 +60,7 @@ def decide(controller: Controller, observed: Observed) -> ControllerPlan:
         desired=tuple(desired),
         conditions=_conditions(controller, observed, blocked, written),
         prune=() if blocked else PRUNED,
-        requeue=_requeue(controller, written),
+        requeue=_PARTITION_SECONDS if written and written.waiting else None,
         relabels=relabels(controller, observed),
     )
 
@@ -180,11 +179,21 @@ def _conditions(
         *(written.problems if written else ()),
     ]
     return (
-        # One slurmctld does the work; the others only stand by.
-        ready(observed.rollout, wanted, _DAEMON, enough=1, blocked=blocked),
+        _ready(controller, observed, blocked),
         moving,
         degraded(problems),
     )
+
+
+def _ready(controller: Controller, observed: Observed, blocked: list[Problem]) -> Condition:
+    """One slurmctld does the work; the others only stand by."""
+    wanted = controller.spec.replicas
+    condition = ready(observed.rollout, wanted, _DAEMON, enough=1, blocked=blocked)
+    if wanted == 1 or condition.status != "True":
+        return condition
+    known = "says Slurm" if observed.answering else "as before, since Slurm does not say"
+    active = f"{active_pod(controller, observed)} is active, {known}."
+    return replace(condition, message=f"{condition.message} {active}")
 
 
 def _waiting(partitions: tuple[str, ...], *, known: bool) -> Condition:
@@ -210,9 +219,3 @@ def _no_claim(controller: Controller, observed: Observed) -> list[Problem]:
         return []
     message = f"PersistentVolumeClaim {claim} does not exist: slurmctld pods wait for it."
     return [Problem("ClaimNotFound", message)]
-
-
-def _requeue(controller: Controller, written: Config | None) -> float | None:
-    if controller.spec.replicas > 1:
-        return _FAILOVER_SECONDS
-    return _PARTITION_SECONDS if written and written.waiting else None

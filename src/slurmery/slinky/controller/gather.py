@@ -11,7 +11,7 @@ from slurmery.slinky.controller import files
 from slurmery.slinky.controller.decide import ControllerPlan
 from slurmery.slinky.controller.observed import Observed, SlurmctldPod
 from slurmery.slinky.kinds import CONTROLLERS
-from slurmery.slinky.links import Links, job_partitions
+from slurmery.slinky.links import Links, answering, job_partitions
 from slurmery.slinky.world import World, texts
 
 
@@ -24,6 +24,7 @@ async def gather(world: World, links: Links, controller: Controller) -> Observed
     in_force = await world.contents.live(CONFIG_MAPS, Key(namespace, names.controller_config(name))) or {}
     jwt_key = await world.secret_value(namespace, spec.jwt_key)
     claim = world.caches.claims.get(Key(namespace, spec.persistence.existing_claim))
+    slurm = links.follow(controller)
     return Observed(
         slurm_key_hash=await world.secret_hash(namespace, spec.slurm_key_ref),
         jwt_key_hash=None if jwt_key is None else hashes.of_value(jwt_key),
@@ -35,7 +36,8 @@ async def gather(world: World, links: Links, controller: Controller) -> Observed
         slurm_conf=texts(in_force).get(names.SLURM_CONF, ""),
         rollout=world.rollout(STATEFUL_SETS, workload, controller.metadata.uid),
         pods=_pods(world, key),
-        job_partitions=job_partitions(links.follow(controller)),
+        job_partitions=job_partitions(slurm),
+        answering=answering(slurm),
     )
 
 
