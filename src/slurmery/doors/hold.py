@@ -50,9 +50,9 @@ class Hold:
         await self.client.patch(self.resource, view.key, {"metadata": metadata})
 
 
-def lasting(plan: P, why: str) -> P:
-    """The plan of an object that is held: what is lost is made anew, nothing else changes any more."""
-    waiting = Condition(PROGRESSING, "True", DELETING, why)
+def lasting(plan: P, reason: str, why: str) -> P:
+    """The plan of an object that has to wait: what is lost is made anew, nothing else changes."""
+    waiting = Condition(PROGRESSING, "True", reason, why)
     return replace(
         plan,
         desired=tuple(replace(each, policy=Policy.CREATE_ONCE) for each in plan.desired),

@@ -14,7 +14,7 @@ from slurmery.api.resource import CustomResource
 from slurmery.api.validation import validate
 from slurmery.doors.cache import WORKLOADS, Cache
 from slurmery.doors.conditions import PROGRESSING, READY, Condition, Problem, degrade, degraded
-from slurmery.doors.hold import Hold, lasting
+from slurmery.doors.hold import DELETING, Hold, lasting
 from slurmery.doors.plan import P
 from slurmery.doors.report import Reporter
 from slurmery.doors.views import Custom, M, manifest, read, resource
@@ -76,7 +76,7 @@ class Reconcile(Generic[M, G, P]):
         kind = self._kind
         gathered = await kind.gather(model)
         decided = kind.decide(model, gathered)
-        plan = lasting(decided, kept) if kept else decided
+        plan = lasting(decided, DELETING, kept) if kept else decided
         outcomes = await self._apply(view, plan)
         if kind.finish:
             await kind.finish(model, plan)

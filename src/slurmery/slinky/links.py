@@ -17,6 +17,7 @@ from slurmery.slinky.restapi.build import endpoint
 from slurmery.slinky.world import World
 from slurmery.slurm.clusters import Clusters, Endpoint
 from slurmery.slurm.errors import TokenError
+from slurmery.slurm.model import Node
 from slurmery.slurm.snapshot import Changes, Part, Snapshot
 from slurmery.slurm.tokens import SignedTokens
 
@@ -27,6 +28,7 @@ INTERVALS: Final[Mapping[Part, float]] = {Part.NODES: 5.0, Part.JOBS: 10.0, Part
 # Of several slurmctld, who is active must be known soon after it changed.
 _FAILOVER: Final[Mapping[Part, float]] = {Part.PINGS: 5.0}
 _FRESH_SECONDS: Final = 60.0
+_RECENT_SECONDS: Final = 15.0
 
 # To partitions in one of these states no job can be submitted.
 _CLOSED: Final = frozenset({"DRAIN", "INACTIVE"})
@@ -75,9 +77,10 @@ class Links:
         copy = SecretKeyRef(name=names.controller_keys(key.name), key=names.JWT_KEY)
         try:
             ref = read(Controller, view).spec.jwt_key if view else None
-            # Who takes a cluster down takes the Secret too, often first; its workers are yet to be drained.
-            value = await self._world.secret_value(key.namespace, ref) or (
-                await self._world.secret_value(key.namespace, copy)
+            # Our copy is what slurmctld was started with. The Secret may have a newer key, or be gone already
+            # where a cluster is taken down whose workers are yet to be drained.
+            value = await self._world.secret_value(key.namespace, copy) or (
+                await self._world.secret_value(key.namespace, ref)
             )
         except (KubeError, ValueError) as error:
             raise TokenError(f"the key of jwtKeyRef cannot be read: {error}") from None
@@ -121,3 +124,16 @@ def answering(snapshot: Snapshot) -> tuple[str, ...]:
     if not snapshot.pings.fresh(now, _FRESH_SECONDS):
         return ()
     return tuple(host for host, ping in snapshot.pings.items() if ping.is_up)
+
+
+def busy(snapshot: Snapshot) -> tuple[str, ...] | None:
+    """The nodes that may have a job; None unless Slurm has just told of nodes and of jobs."""
+    now = asyncio.get_running_loop().time()
+    if not all(part.fresh(now, _RECENT_SECONDS) for part in (snapshot.nodes, snapshot.jobs)):
+        return None
+    return tuple(sorted(name for name, node in snapshot.nodes.items() if _has_jobs(snapshot, node)))
+
+
+def _has_jobs(snapshot: Snapshot, node: Node) -> bool:
+    # Slurm calls a node that is down and forgotten neither busy nor free.
+    return bool(snapshot.jobs_on(node.name)) or (node.is_busy and not node.is_down)

@@ -12,13 +12,14 @@ from typing import Any, Final
 from slurmery.api.slinky import Controller
 from slurmery.api.slinky.shared import Labelled
 from slurmery.doors.conditions import PROGRESSING, READY, Condition, Problem, degraded, progressing, ready
+from slurmery.doors.hold import lasting
 from slurmery.doors.merge import merge_metadata
 from slurmery.doors.plan import Plan
 from slurmery.kube.desired import Desired, Policy
 from slurmery.kube.resources import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, SECRETS, SERVICES, STATEFUL_SETS
 from slurmery.slinky import endpoints, names
 from slurmery.slinky.checks import attempt, imageless, missing_key
-from slurmery.slinky.controller import files
+from slurmery.slinky.controller import files, rotation
 from slurmery.slinky.controller.active import Relabel, active_pod, relabels
 from slurmery.slinky.controller.config import Config, config, external_config
 from slurmery.slinky.controller.observed import Observed
@@ -56,13 +57,15 @@ def decide(controller: Controller, observed: Observed) -> ControllerPlan:
     desired = [Desired(SERVICES, service) for service in services or ()]
     if written and workload and not blocked:
         desired += [*_cluster(controller, written, workload), *_key_copy(controller, observed)]
-    return ControllerPlan(
+    plan = ControllerPlan(
         desired=tuple(desired),
         conditions=_conditions(controller, observed, blocked, written),
         prune=() if blocked else PRUNED,
         requeue=_PARTITION_SECONDS if written and written.waiting else None,
         relabels=relabels(controller, observed),
     )
+    rotating = rotation.wait(controller, observed)
+    return lasting(plan, rotation.REASON, rotating) if rotating else plan
 
 
 def _external(controller: Controller, observed: Observed) -> ControllerPlan:

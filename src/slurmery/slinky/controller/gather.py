@@ -11,7 +11,7 @@ from slurmery.slinky.controller import files
 from slurmery.slinky.controller.decide import ControllerPlan
 from slurmery.slinky.controller.observed import Observed, SlurmctldPod
 from slurmery.slinky.kinds import CONTROLLERS
-from slurmery.slinky.links import Links, answering, job_partitions
+from slurmery.slinky.links import Links, answering, busy, job_partitions
 from slurmery.slinky.world import World, texts
 
 
@@ -38,6 +38,8 @@ async def gather(world: World, links: Links, controller: Controller) -> Observed
         pods=_pods(world, key),
         job_partitions=job_partitions(slurm),
         answering=answering(slurm),
+        key_in_force=world.key_in_force(controller),
+        busy=busy(slurm),
     )
 
 

@@ -26,7 +26,9 @@ class Observed:
     persistence.existingClaim, None if there is no such claim. `slurm_conf` is what is in force, "" at first.
 
     From Slurm: `job_partitions` are named by its job records, None unless Slurm has just told; `answering`
-    are the slurmctld hosts that answered the last ping, in the order of slurm.conf, empty if unknown.
+    are the slurmctld hosts that answered the last ping, in the order of slurm.conf, empty if unknown; `busy`
+    are the nodes with jobs, None if unknown. `key_in_force` is the hash of the slurm.key that slurmctld was
+    last started with, None if it never was.
     """
 
     slurm_key_hash: str | None = None
@@ -41,3 +43,5 @@ class Observed:
     pods: tuple[SlurmctldPod, ...] = ()
     job_partitions: frozenset[str] | None = None
     answering: tuple[str, ...] = ()
+    key_in_force: str | None = None
+    busy: tuple[str, ...] | None = None
