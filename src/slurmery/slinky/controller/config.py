@@ -8,7 +8,7 @@ from slurmery.api.slinky import Controller
 from slurmery.api.slinky.controller import ControllerSpec
 from slurmery.doors.conditions import Problem
 from slurmery.slinky import endpoints, names
-from slurmery.slinky.controller import files, partitions
+from slurmery.slinky.controller import files, gres, partitions
 from slurmery.slinky.controller.observed import Observed
 from slurmery.slinky.security import auth_options
 from slurmery.slurmconf import text
@@ -44,7 +44,7 @@ def config(controller: Controller, observed: Observed) -> Config:
     slurm_conf = text.file(
         section("GENERAL", _general(controller, observed)),
         section("LOGGING", _logging()),
-        section("PLUGINS & PARAMETERS", _plugins(spec, options)),
+        section("PLUGINS & PARAMETERS", [*_plugins(spec, options), *_gres_types(controller, observed)]),
         section("ACCOUNTING", _accounting(controller, observed)),
         section("SLURMCTLD PROLOG & EPILOG", _slurmctld_scripts(spec, observed)),
         section("PROLOG & EPILOG", _scripts(spec, observed)),
@@ -55,6 +55,8 @@ def config(controller: Controller, observed: Observed) -> Config:
     written = {names.SLURM_CONF: slurm_conf}
     if names.CGROUP_CONF not in files.of(spec.config_file_refs, observed):
         written[names.CGROUP_CONF] = _cgroup_conf()
+    if found := gres.file(controller, observed):
+        written[gres.GRES_CONF] = found
     return Config(written, lines.problems, lines.waiting)
 
 
@@ -121,6 +123,11 @@ def _plugins(spec: ControllerSpec, options: dict[str, tuple[str, ...]]) -> list[
         *(entry(key, ",".join(chosen)) for key, chosen in options.items()),
         *([entry("MetricsType", "metrics/openmetrics")] if spec.metrics.enabled else ()),
     ]
+
+
+def _gres_types(controller: Controller, observed: Observed) -> list[str]:
+    found = gres.types(controller, observed, _written_before(observed).get("grestypes", ""))
+    return [entry("GresTypes", found)] if found else []
 
 
 def _accounting(controller: Controller, observed: Observed) -> list[str]:

@@ -19,7 +19,7 @@ from slurmery.kube.desired import Desired, Policy
 from slurmery.kube.resources import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, SECRETS, SERVICES, STATEFUL_SETS
 from slurmery.slinky import endpoints, names
 from slurmery.slinky.checks import attempt, imageless, missing_key
-from slurmery.slinky.controller import files, rotation
+from slurmery.slinky.controller import files, gres, rotation
 from slurmery.slinky.controller.active import Relabel, active_pod, relabels
 from slurmery.slinky.controller.config import Config, config, external_config
 from slurmery.slinky.controller.observed import Observed
@@ -180,6 +180,7 @@ def _conditions(
         *_no_claim(controller, observed),
         *files.doubled(controller, observed),
         *(written.problems if written else ()),
+        *gres.problems(controller, observed),
     ]
     return (
         _ready(controller, observed, blocked),
