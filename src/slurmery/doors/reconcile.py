@@ -78,6 +78,7 @@ class Reconcile(Generic[M, G, P]):
         decided = kind.decide(model, gathered)
         plan = lasting(decided, DELETING, kept) if kept else decided
         outcomes = await self._apply(view, plan)
+        self._reporter.tell(view, outcomes)
         if kind.finish:
             await kind.finish(model, plan)
         if any(each.act in _WRITTEN and each.resource in WORKLOADS for each in outcomes):

@@ -7,6 +7,7 @@ import pytest
 
 from slurmery.doors.conditions import Condition, Rollout
 from slurmery.kube.desired import Policy
+from slurmery.kube.resources import SERVICES, STATEFUL_SETS
 from slurmery.slinky.controller.decide import PRUNED, ControllerPlan, decide
 from slurmery.slinky.controller.observed import Observed, SlurmctldPod
 from tests.unit.slinky.clusters import SETTLED, accounting, controller, nodeset, world
@@ -207,3 +208,12 @@ def test_an_external_cluster_misses_its_accounting_too() -> None:
     assert said(decide(controller(**spec), Observed()))["Degraded"].reason == "AccountingNotFound"
     found = decide(controller(**spec), Observed(accounting=accounting()))
     assert said(found)["Degraded"].status == "False"
+
+
+def test_a_new_controller_waits_a_moment_for_what_is_made_together_with_it() -> None:
+    early = decide(controller(), world(arriving=True))
+    assert {each.resource for each in early.desired} == {SERVICES}
+    assert (early.requeue, early.prune) == (1.0, ())
+    assert said(early)["Degraded"].status == "False"
+    running = decide(controller(), world(arriving=True, rollout=SETTLED))
+    assert STATEFUL_SETS in {each.resource for each in running.desired}

@@ -21,6 +21,8 @@ _AUTH: Final = (
 )
 _SLURMCTLD_PARAMETERS: Final = ("enable_configless", "reconfig_on_restart")
 _EXTRA: Final = "EXTRA CONFIG"
+_SCRIPTS: Final = ("SLURMCTLD PROLOG & EPILOG", "PROLOG & EPILOG")
+_PARTITIONS: Final = "NODESET & PARTITION"
 _CLUSTER_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
@@ -46,9 +48,9 @@ def config(controller: Controller, observed: Observed) -> Config:
         section("LOGGING", _logging()),
         section("PLUGINS & PARAMETERS", [*_plugins(spec, options), *_gres_types(controller, observed)]),
         section("ACCOUNTING", _accounting(controller, observed)),
-        section("SLURMCTLD PROLOG & EPILOG", _slurmctld_scripts(spec, observed)),
-        section("PROLOG & EPILOG", _scripts(spec, observed)),
-        section("NODESET & PARTITION", lines.lines),
+        section(_SCRIPTS[0], _slurmctld_scripts(spec, observed)),
+        section(_SCRIPTS[1], _scripts(spec, observed)),
+        section(_PARTITIONS, lines.lines),
         section(_EXTRA, text.raw("extraConf", spec.extra_conf)),
         section("MERGED CONFIG", text.united(options, spec.extra_conf)),
     )
@@ -77,6 +79,12 @@ def external_config(controller: Controller, observed: Observed) -> Config:
     return Config({names.SLURM_CONF: slurm_conf})
 
 
+def for_clients(slurm_conf: str) -> str:
+    """The part of slurm.conf that matters to who only talks to slurmctld: a change of it is one to them."""
+    kept = text.lines(text.without(slurm_conf, *_SCRIPTS, _PARTITIONS))
+    return text.file(line for line in kept if not line.startswith("MaxNodeCount="))
+
+
 def _written_before(observed: Observed) -> dict[str, str]:
     """The settings that we wrote last; not those of extraConf, or every change of it would come twice."""
     return text.settings(text.before(observed.slurm_conf, _EXTRA))
@@ -99,7 +107,7 @@ def _general(controller: Controller, observed: Observed) -> list[str]:
         entry("ClusterName", cluster),
         entry("SlurmUser", names.SLURM_USER),
         *(entry("SlurmctldHost", f"{pod}({pod}.{internal})") for pod in pods),
-        entry("SlurmctldPort", names.SLURMCTLD.port),
+        entry("SlurmctldPort", endpoints.slurmctld_port(controller)),
         entry("SlurmctldAddr", names.in_namespace(names.controller(name), namespace)),
         entry("StateSaveLocation", names.statesave(cluster)),
         entry("SlurmdUser", names.SLURMD_USER),

@@ -35,6 +35,7 @@ PRUNED: Final = (STATEFUL_SETS, SERVICES, CONFIG_MAPS, SECRETS, POD_DISRUPTION_B
 
 # How soon to look again: is the last job of an unwanted partition gone?
 _PARTITION_SECONDS: Final = 30.0
+_ARRIVAL_SECONDS: Final = 1.0
 
 _DAEMON: Final = names.SLURMCTLD.name
 
@@ -55,13 +56,15 @@ def decide(controller: Controller, observed: Observed) -> ControllerPlan:
     written = attempt(blocked, lambda: config(controller, observed))
     workload = _workload(blocked, controller, observed, written)
     desired = [Desired(SERVICES, service) for service in services or ()]
-    if written and workload and not blocked:
+    # A slurm.conf of this moment would be replaced in the next, and slurmctld with it.
+    early = observed.arriving and observed.rollout is None
+    if written and workload and not blocked and not early:
         desired += [*_cluster(controller, written, workload), *_key_copy(controller, observed)]
     plan = ControllerPlan(
         desired=tuple(desired),
         conditions=_conditions(controller, observed, blocked, written),
-        prune=() if blocked else PRUNED,
-        requeue=_PARTITION_SECONDS if written and written.waiting else None,
+        prune=() if blocked or early else PRUNED,
+        requeue=_ARRIVAL_SECONDS if early else _PARTITION_SECONDS if written and written.waiting else None,
         relabels=relabels(controller, observed),
     )
     rotating = rotation.wait(controller, observed)

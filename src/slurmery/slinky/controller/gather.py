@@ -1,5 +1,8 @@
 """What is known around a Controller, and the one thing that no apply can do: label the active slurmctld."""
 
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
 from slurmery.api.slinky import Accounting, Controller, NodeSet
 from slurmery.doors import hashes
 from slurmery.kube.client import Client
@@ -13,6 +16,9 @@ from slurmery.slinky.controller.observed import Observed, SlurmctldPod
 from slurmery.slinky.kinds import CONTROLLERS
 from slurmery.slinky.links import Links, answering, busy, job_partitions
 from slurmery.slinky.world import World, texts
+
+# NodeSets and an Accounting that are made together with a Controller are there by then.
+_ARRIVAL: Final = timedelta(seconds=2)
 
 
 async def gather(world: World, links: Links, controller: Controller) -> Observed:
@@ -40,6 +46,7 @@ async def gather(world: World, links: Links, controller: Controller) -> Observed
         answering=answering(slurm),
         key_in_force=world.key_in_force(controller),
         busy=busy(slurm),
+        arriving=_arriving(controller),
     )
 
 
@@ -53,6 +60,11 @@ async def relabel(client: Client, controller: Controller, plan: ControllerPlan) 
             )
         except NotFoundError:
             continue  # its successor starts with the right label, or comes here again
+
+
+def _arriving(controller: Controller) -> bool:
+    made = controller.metadata.creation_timestamp
+    return made is not None and datetime.now(UTC) - made < _ARRIVAL
 
 
 async def _config_maps(world: World, controller: Controller) -> dict[str, dict[str, str]]:

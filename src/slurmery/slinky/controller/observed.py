@@ -28,7 +28,8 @@ class Observed:
     From Slurm: `job_partitions` are named by its job records, None unless Slurm has just told; `answering`
     are the slurmctld hosts that answered the last ping, in the order of slurm.conf, empty if unknown; `busy`
     are the nodes with jobs, None if unknown. `key_in_force` is the hash of the slurm.key that slurmctld was
-    last started with, None if it never was.
+    last started with, None if it never was. `arriving` says that the Controller is so new that what belongs
+    to it may still be on its way.
     """
 
     slurm_key_hash: str | None = None
@@ -45,3 +46,4 @@ class Observed:
     answering: tuple[str, ...] = ()
     key_in_force: str | None = None
     busy: tuple[str, ...] | None = None
+    arriving: bool = False
