@@ -21,6 +21,7 @@ DEGRADED: Final = "Degraded"
 
 # What upstream's controllers call a step that failed.
 SYNC_FAILED: Final = "SyncFailed"
+_REASONS: Final = {"ControllerNotFound": "ControllerRefFailed"}
 
 Status = Literal["True", "False", "Unknown"]
 
@@ -160,5 +161,5 @@ def changes(conditions: Iterable[Condition], before: Iterable[Stamped]) -> tuple
 
 def _event(condition: Condition) -> Event:
     if condition.type == DEGRADED and condition.status == "True":
-        return Event("Warning", SYNC_FAILED, "Sync", condition.message)
+        return Event("Warning", _REASONS.get(condition.reason, SYNC_FAILED), "Sync", condition.message)
     return Event("Normal", condition.reason, "Sync", condition.message)

@@ -1,6 +1,7 @@
 """What `decide` answers: the world that should be, and what to say about it."""
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 from slurmery.doors.conditions import Condition
 from slurmery.kube.desired import Desired
@@ -19,3 +20,6 @@ class Plan:
     conditions: tuple[Condition, ...]
     prune: tuple[Resource, ...] = ()
     requeue: float | None = None
+
+
+P = TypeVar("P", bound=Plan)

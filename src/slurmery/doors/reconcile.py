@@ -1,6 +1,7 @@
 """What reconciling any kind is: gather, decide, apply, report.
 
 the object is gone, or going      nothing: what it owns goes with it
+it is going, but still needed     it is held, and what it owns kept as it is
 it does not fit its model         a condition says where
 else                              the plan is carried out; what the server refused is said in a condition
 """
@@ -13,7 +14,8 @@ from slurmery.api.resource import CustomResource
 from slurmery.api.validation import validate
 from slurmery.doors.cache import WORKLOADS, Cache
 from slurmery.doors.conditions import PROGRESSING, READY, Condition, Problem, degrade, degraded
-from slurmery.doors.plan import Plan
+from slurmery.doors.hold import DELETING, Hold, lasting
+from slurmery.doors.plan import P
 from slurmery.doors.report import Reporter
 from slurmery.doors.views import Custom, M, manifest, read, resource
 from slurmery.kube.apply import Act, Applier, Outcome
@@ -27,7 +29,6 @@ _WATCH_SECONDS: Final = 1.0
 _REFUSED_SECONDS: Final = 60.0
 
 G = TypeVar("G")
-P = TypeVar("P", bound=Plan)
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class Kind(Generic[M, G, P]):
 
     `gather` finds all that a decision needs, time and randomness too; `decide` is pure. `labels` are those of
     everything that an object of this name owns. `status` are fields beside the conditions, and `finish` is
-    what no apply can do. `essential` says that without any one of its objects it cannot be ready.
+    what no apply can do. `essential` says that without any one of its objects it cannot be ready; `hold` is
+    who needs an object that somebody deletes.
     """
 
     model: type[M]
@@ -46,6 +48,7 @@ class Kind(Generic[M, G, P]):
     status: Callable[[M, G, P], Mapping[str, Any]] = lambda *_: {}
     finish: Callable[[M, P], Awaitable[None]] | None = None
     essential: bool = False
+    hold: Hold | None = None
 
 
 class Reconcile(Generic[M, G, P]):
@@ -61,7 +64,8 @@ class Reconcile(Generic[M, G, P]):
 
     async def __call__(self, key: Key, /) -> Result:
         view = self._views.get(key)
-        if view is None or view.deleting:
+        kept = await self._kept(view) if view else ""
+        if view is None or (view.deleting and not kept):
             self._reporter.forget(key)
             return Result()
         try:
@@ -71,8 +75,10 @@ class Reconcile(Generic[M, G, P]):
             return Result()
         kind = self._kind
         gathered = await kind.gather(model)
-        plan = kind.decide(model, gathered)
+        decided = kind.decide(model, gathered)
+        plan = lasting(decided, DELETING, kept) if kept else decided
         outcomes = await self._apply(view, plan)
+        self._reporter.tell(view, outcomes)
         if kind.finish:
             await kind.finish(model, plan)
         if any(each.act in _WRITTEN and each.resource in WORKLOADS for each in outcomes):
@@ -83,6 +89,16 @@ class Reconcile(Generic[M, G, P]):
         beside = {} if refused and kind.essential else kind.status(model, gathered, plan)
         await self._reporter.report(view, self._conditions(plan, refused), beside)
         return Result(_REFUSED_SECONDS if refused and plan.requeue is None else plan.requeue)
+
+    async def _kept(self, view: Custom) -> str:
+        """Why an object that is being deleted is kept for now."""
+        hold = self._kind.hold
+        if hold is None:
+            return ""
+        if view.deleting:
+            return await hold.why(view)
+        await hold.take(view)
+        return ""
 
     def _conditions(self, plan: P, refused: list[Problem]) -> tuple[Condition, ...]:
         conditions = degrade(plan.conditions, refused)

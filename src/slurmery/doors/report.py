@@ -2,17 +2,24 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from slurmery.api.condition import Condition as Stamped
 from slurmery.doors.conditions import Condition, changes, stamped
 from slurmery.doors.views import Custom
+from slurmery.kube.apply import Act, Outcome
 from slurmery.kube.client import Client
 from slurmery.kube.errors import NotFoundError
 from slurmery.kube.events import Recorder, Regarding
 from slurmery.kube.meta import Key, Resource
 
 Status = Mapping[str, Any]
+
+_TOLD: Final = {
+    Act.CREATED: ("Create", "Created"),
+    Act.RECREATED: ("Create", "Replaced"),
+    Act.PRUNED: ("Delete", "Deleted"),
+}
 
 
 class _Written(NamedTuple):
@@ -53,6 +60,15 @@ class Reporter:
             # How a new object stands is no change; only what is wrong with it is worth an Event.
             if before or event.type == "Warning":
                 self._recorder.record(regarding, event.type, event.reason, event.note, action=event.action)
+
+    def tell(self, view: Custom, outcomes: Iterable[Outcome]) -> None:
+        """Events about the objects that were made or removed for an object, in upstream's words."""
+        for each in outcomes:
+            if each.act in _TOLD:
+                action, past = _TOLD[each.act]
+                note = f"{past} {each.resource.kind} {each.key.name}."
+                regarding = Regarding(self._resource, view.key, view.metadata.uid)
+                self._recorder.record(regarding, "Normal", f"{action}Succeeded", note, action=action)
 
     def forget(self, key: Key) -> None:
         """The object is gone."""

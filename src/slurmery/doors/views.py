@@ -1,12 +1,13 @@
 """What the caches keep of objects, and how a custom resource is read as its model."""
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
 
 from slurmery.api.resource import CustomResource
 from slurmery.doors.conditions import Rollout
-from slurmery.kube.meta import Manifest, Resource, View
+from slurmery.kube.meta import Manifest, ObjectMeta, Resource, View
 from slurmery.kube.ownership import Footprint
 
 M = TypeVar("M", bound=CustomResource)
@@ -48,10 +49,24 @@ class _Pods(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     updated_replicas: int = 0
 
 
+class _Template(msgspec.Struct, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class _WorkloadSpec(msgspec.Struct, frozen=True, gc=False):
+    template: _Template = _Template()
+
+
 class Workload(Footprint, frozen=True, gc=False):
     """A StatefulSet or Deployment of ours."""
 
+    spec: _WorkloadSpec = _WorkloadSpec()
     status: _Pods = _Pods()
+
+    @property
+    def template_annotations(self) -> Mapping[str, str]:
+        """What its pods are made with."""
+        return self.spec.template.metadata.annotations or {}
 
     @property
     def rollout(self) -> Rollout:

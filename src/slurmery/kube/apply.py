@@ -3,6 +3,7 @@
     desired ─┬─ not served by this cluster ──────────────► NOT_OFFERED
              ├─ absent ──── apply or create ─────────────► CREATED
              ├─ being deleted, or somebody else's ───────► BLOCKED
+             ├─ made by a predecessor ── take over, apply ► UPDATED
              ├─ as applied (see ownership) ──────────────► UNCHANGED   no request at all
              └─ drifted, or wanted differently ── apply ─► UPDATED
                      └─ refused: an immutable field
@@ -36,6 +37,7 @@ from slurmery.kube.errors import (
     NotFoundError,
     NotServedError,
 )
+from slurmery.kube.inheritance import take_over
 from slurmery.kube.logs import logger
 from slurmery.kube.meta import Key, Manifest, Resource
 from slurmery.kube.observed import Direct, Observed
@@ -140,12 +142,15 @@ class Applier:
         if live.deleting:
             message = f"{resource.kind} {key} is being deleted and will be made anew once it is gone"
             return Outcome(Act.BLOCKED, resource, key, "Terminating", message)
-        if desired.owned and not owner.owns(live) and not owner.may_adopt(live):
+        ours = owner.owns(live) or owner.may_adopt(live) or desired.inherits(live)
+        if desired.owned and not ours:
             message = f"{resource.kind} {key} exists and belongs to {_holder(live)}: rename it or remove it"
             return Outcome(Act.BLOCKED, resource, key, "NotOurs", message)
         why = None if desired.policy is Policy.CREATE_ONCE else drift(desired.manifest, live)
         if why is None:
             return Outcome(Act.UNCHANGED, resource, key)
+        if live.unclaimed or desired.inherits(live):
+            await take_over(self._client, desired)
         return await self._update(desired, live, why)
 
     async def _update(self, desired: Desired, live: Footprint, why: str) -> Outcome:

@@ -27,10 +27,16 @@ class Desired:
     policy: Policy = Policy.UPDATE
     # Whether it belongs to the owner, goes with it, and is pruned; else it outlives everything.
     owned: bool = True
+    # The uid of another controller that it may be taken from, because a predecessor of ours set it.
+    heir_of: str = ""
 
     @property
     def key(self) -> Key:
         return key_of(self.manifest)
+
+    def inherits(self, live: Footprint) -> bool:
+        """Whether the live object is to be taken from its controller."""
+        return bool(self.heir_of) and live.controller is not None and live.controller.uid == self.heir_of
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ class Owner:
 
     def may_adopt(self, live: Footprint) -> bool:
         """Whether the object has no controller and was ours before: applied by us, or with our labels."""
-        return live.controller is None and (bool(live.metadata.managed_fields) or self.labelled(live))
+        return live.controller is None and (bool(live.applied) or self.labelled(live))
 
     def labelled(self, live: Footprint) -> bool:
         return self.labels.items() <= live.labels.items()

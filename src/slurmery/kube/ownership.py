@@ -25,6 +25,8 @@ from slurmery.kube.client import MANAGER
 from slurmery.kube.meta import Manifest, ObjectMeta, View
 
 ANNOTATION: Final = "slurmery/applied"
+# The operators whose objects we take over, by the names under which they wrote: their programs'.
+PREDECESSORS: Final = frozenset({"manager", "slurm_operator"})
 
 # Part of every object's identity: the API server keeps no owner for them.
 _IDENTITY: Final = frozenset({"apiVersion", "kind"})
@@ -44,9 +46,13 @@ class ManagedFields(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     def ours(self) -> bool:
         return self.manager == MANAGER and self.operation == "Apply" and not self.subresource
 
+    @property
+    def inherited(self) -> bool:
+        return self.manager in PREDECESSORS and self.operation == "Update" and not self.subresource
+
 
 class AppliedMeta(ObjectMeta, frozen=True, gc=False):
-    """Metadata with what we own; the entries of other managers are dropped on decoding."""
+    """Metadata with what we own or may inherit; the entries of other managers are dropped on decoding."""
 
     managed_fields: tuple[ManagedFields, ...] | None = None
 
@@ -55,7 +61,7 @@ class AppliedMeta(ObjectMeta, frozen=True, gc=False):
             # A Raw points into the whole answer that it came in; the copy lets go of that.
             msgspec.structs.replace(entry, fields_v1=entry.fields_v1.copy())
             for entry in self.managed_fields or ()
-            if entry.ours
+            if entry.ours or entry.inherited
         )
         force_setattr(self, "managed_fields", ours)
 
@@ -64,6 +70,16 @@ class Footprint(View, frozen=True, gc=False):
     """What an apply left on a live object: the view to watch owned objects with."""
 
     metadata: AppliedMeta
+
+    @property
+    def applied(self) -> tuple[ManagedFields, ...]:
+        """What we own."""
+        return tuple(entry for entry in self.metadata.managed_fields or () if entry.ours)
+
+    @property
+    def unclaimed(self) -> bool:
+        """Whether a predecessor's fields are still its own. Once we own any, they are somebody else's."""
+        return bool(self.metadata.managed_fields) and not self.applied
 
 
 def sign(manifest: Manifest) -> Manifest:
@@ -80,7 +96,7 @@ def drift(signed: Manifest, live: Footprint) -> str | None:
     wanted = signed["metadata"]["annotations"][ANNOTATION]
     if live.annotations.get(ANNOTATION) != wanted:
         return "wanted state changed"
-    for entry in live.metadata.managed_fields or ():
+    for entry in live.applied:
         if entry.api_version == signed["apiVersion"]:
             lost = missing(signed, msgspec.json.decode(entry.fields_v1))
             return f"{lost} was changed by somebody else" if lost else None

@@ -16,6 +16,7 @@ from typing import Any, Final
 from slurmery.api.resource import CustomResource
 from slurmery.api.slinky import Accounting, Controller, LoginSet, NodeSet, RestApi, Token
 from slurmery.doors.contents import Contents
+from slurmery.doors.hold import Hold
 from slurmery.doors.reconcile import Kind, Reconcile
 from slurmery.doors.report import Reporter
 from slurmery.doors.views import Custom, resource
@@ -26,7 +27,7 @@ from slurmery.kube.meta import Key, Resource, View
 from slurmery.kube.observed import Cached
 from slurmery.kube.resources import PERSISTENT_VOLUME_CLAIMS
 from slurmery.kube.runtime import Runtime
-from slurmery.slinky import names
+from slurmery.slinky import names, needs
 from slurmery.slinky.accounting.decide import decide as decide_accounting
 from slurmery.slinky.accounting.gather import gather as gather_accounting
 from slurmery.slinky.caches import Caches, instance
@@ -84,6 +85,8 @@ class Door:
                 time_limit=self.time_limit,
             )
             _wake(workers, served, caches)
+            if served == CONTROLLERS:
+                links.pinged.append(workers.queue.add)
             runtime.add(workers)
         fleet = Fleet(runtime, caches, self.namespaces)
         reporter = Reporter(runtime.client, recorder, NODE_SETS)
@@ -113,18 +116,21 @@ def kinds(runtime: Runtime, world: World, links: Links) -> tuple[Kind[Any, Any, 
             decide=decide_controller,
             labels=partial(names.labels, names.SLURMCTLD),
             finish=partial(relabel, runtime.client),
+            hold=Hold(runtime.client, CONTROLLERS, partial(needs.controller, world.caches)),
         ),
         Kind(
             Accounting,
             gather=partial(gather_accounting, world),
             decide=decide_accounting,
             labels=partial(names.labels, names.SLURMDBD),
+            hold=Hold(runtime.client, ACCOUNTINGS, partial(needs.accounting, world.caches)),
         ),
         Kind(
             RestApi,
             gather=partial(gather_restapi, world),
             decide=decide_restapi,
             labels=partial(names.labels, names.SLURMRESTD),
+            hold=Hold(runtime.client, REST_APIS, partial(needs.restapi, world.caches)),
         ),
         Kind(
             LoginSet,

@@ -7,14 +7,17 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from slurmery.api.slinky import Controller, RestApi
+from slurmery.api.slinky.shared import SecretKeyRef
 from slurmery.doors.views import Custom, read
 from slurmery.kube.errors import KubeError
 from slurmery.kube.meta import Key
+from slurmery.slinky import names
 from slurmery.slinky.kinds import CONTROLLERS
 from slurmery.slinky.restapi.build import endpoint
 from slurmery.slinky.world import World
 from slurmery.slurm.clusters import Clusters, Endpoint
 from slurmery.slurm.errors import TokenError
+from slurmery.slurm.model import Node
 from slurmery.slurm.snapshot import Changes, Part, Snapshot
 from slurmery.slurm.tokens import SignedTokens
 
@@ -22,7 +25,10 @@ Reach = Callable[[RestApi], str]
 
 # Jobs are asked for more often than partitions, so that most of the time theirs is the later answer.
 INTERVALS: Final[Mapping[Part, float]] = {Part.NODES: 5.0, Part.JOBS: 10.0, Part.PARTITIONS: 30.0}
+# Of several slurmctld, who is active must be known soon after it changed.
+_FAILOVER: Final[Mapping[Part, float]] = {Part.PINGS: 5.0}
 _FRESH_SECONDS: Final = 60.0
+_RECENT_SECONDS: Final = 15.0
 
 # To partitions in one of these states no job can be submitted.
 _CLOSED: Final = frozenset({"DRAIN", "INACTIVE"})
@@ -42,6 +48,8 @@ class Links:
         self.clusters = Clusters(self._tell)
         self.changed: list[Callable[[Key], None]] = []
         """Called with the key of a Controller whose Slurm said something new of its nodes."""
+        self.pinged: list[Callable[[Key], None]] = []
+        """Called with the key of a Controller of which another slurmctld answers now."""
         self._world = world
         self._reach = reach
         self._intervals = intervals
@@ -54,21 +62,26 @@ class Links:
         if not found or controller.spec.jwt_key is None:
             self.clusters.drop(str(key))
             return Snapshot()
-        oldest = min(found, key=lambda one: (str(one.metadata.creation_timestamp), one.metadata.name))
-        at = Endpoint(self._reach(oldest), self._intervals)
+        intervals = {**self._intervals, **(_FAILOVER if controller.spec.replicas > 1 else {})}
+        at = Endpoint(self._reach(min(found, key=_preference)), intervals)
         self.clusters.follow(str(key), at, SignedTokens(lambda: self._signing_key(key)))
         return self.clusters.snapshot(str(key))
 
     def _tell(self, cluster: str, changes: Changes) -> None:
-        if changes.part is Part.NODES:
-            for told in self.changed:
-                told(Key(*cluster.split("/", 1)))
+        listeners = {Part.NODES: self.changed, Part.PINGS: self.pinged}
+        for told in listeners.get(changes.part, ()):
+            told(Key(*cluster.split("/", 1)))
 
     async def _signing_key(self, key: Key) -> bytes:
         view = self._world.caches.custom[CONTROLLERS].get(key)
+        copy = SecretKeyRef(name=names.controller_keys(key.name), key=names.JWT_KEY)
         try:
             ref = read(Controller, view).spec.jwt_key if view else None
-            value = await self._world.secret_value(key.namespace, ref)
+            # Our copy is what slurmctld was started with. The Secret may have a newer key, or be gone already
+            # where a cluster is taken down whose workers are yet to be drained.
+            value = await self._world.secret_value(key.namespace, copy) or (
+                await self._world.secret_value(key.namespace, ref)
+            )
         except (KubeError, ValueError) as error:
             raise TokenError(f"the key of jwtKeyRef cannot be read: {error}") from None
         if not value:
@@ -78,6 +91,12 @@ class Links:
     def _forget_deleted(self, old: Custom | None, new: Custom | None) -> None:
         if old and not new:
             self.clusters.drop(str(old.key))
+
+
+def _preference(restapi: RestApi) -> tuple[bool, str, str]:
+    """The oldest, but one that is about to go only if there is no other."""
+    metadata = restapi.metadata
+    return metadata.deletion_timestamp is not None, str(metadata.creation_timestamp), metadata.name
 
 
 def job_partitions(snapshot: Snapshot) -> frozenset[str] | None:
@@ -94,3 +113,27 @@ def job_partitions(snapshot: Snapshot) -> frozenset[str] | None:
         return None
     still_open = {name for name, each in partitions.items() if _CLOSED.isdisjoint(each.raw_partition.state)}
     return frozenset(still_open.union(*(job.partition.split(",") for job in jobs.values())))
+
+
+def answering(snapshot: Snapshot) -> tuple[str, ...]:
+    """The slurmctld hosts that just answered, in the order of slurm.conf.
+
+    None of them is as good as unknown: Slurm says the same when only our token is not good.
+    """
+    now = asyncio.get_running_loop().time()
+    if not snapshot.pings.fresh(now, _FRESH_SECONDS):
+        return ()
+    return tuple(host for host, ping in snapshot.pings.items() if ping.is_up)
+
+
+def busy(snapshot: Snapshot) -> tuple[str, ...] | None:
+    """The nodes that may have a job; None unless Slurm has just told of nodes and of jobs."""
+    now = asyncio.get_running_loop().time()
+    if not all(part.fresh(now, _RECENT_SECONDS) for part in (snapshot.nodes, snapshot.jobs)):
+        return None
+    return tuple(sorted(name for name, node in snapshot.nodes.items() if _has_jobs(snapshot, node)))
+
+
+def _has_jobs(snapshot: Snapshot, node: Node) -> bool:
+    # Slurm calls a node that is down and forgotten neither busy nor free.
+    return bool(snapshot.jobs_on(node.name)) or (node.is_busy and not node.is_down)

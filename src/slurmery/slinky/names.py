@@ -166,6 +166,11 @@ def controller_config(name: str) -> str:
     return f"{name}-config"
 
 
+def controller_keys(name: str) -> str:
+    """The Secret with our copy of the key that signs tokens."""
+    return f"{name}-controller-keys"
+
+
 def accounting(name: str) -> str:
     """StatefulSet, Service and configuration Secret of an Accounting."""
     return f"{name}-accounting"

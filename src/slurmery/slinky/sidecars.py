@@ -27,9 +27,11 @@ done
 """
 
 # Kubernetes swaps projected files behind links whose names begin with "..": those are not looked at.
+# Nor are keys: slurmctld takes a new one by a restart, when that costs no job.
 _RECONFIGURE: Final = """\
 fingerprint() {
-  find -L /etc/slurm -path '*/..*' -prune -o -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum
+  find -L /etc/slurm -path '*/..*' -prune -o -type f ! -name '*.key' -print0 \\
+    | sort -z | xargs -0 sha256sum | sha256sum
 }
 known=$(fingerprint)
 while sleep 5; do

@@ -1,14 +1,17 @@
 """The world as the five kinds gather it: caches, contents, and the few questions that several of them ask."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 
 from slurmery.api.slinky import Controller
 from slurmery.api.slinky.shared import ConfigMapKeyRef, LocalRef, SecretKeyRef
 from slurmery.doors import hashes
 from slurmery.doors.conditions import Rollout
 from slurmery.doors.contents import Contents
-from slurmery.doors.views import M, read, resource
+from slurmery.doors.views import Custom, M, read, resource
 from slurmery.kube.meta import Key, Resource
+from slurmery.kube.resources import STATEFUL_SETS
+from slurmery.slinky import names
 from slurmery.slinky.caches import Caches
 
 
@@ -26,8 +29,11 @@ class World:
         return read(kind, view) if view else None
 
     def users(self, kind: type[M], used: Resource, key: Key) -> tuple[M, ...]:
-        """The custom resources that name an object; one that is being deleted is there until it is gone."""
-        return tuple(read(kind, view) for view in self.caches.users(resource(kind), used, key))
+        """The custom resources that name an object; one that is being deleted is there until it is gone.
+
+        One that cannot be read is told so itself, and left out here.
+        """
+        return tuple(_readable(kind, self.caches.users(resource(kind), used, key)))
 
     def rollout(self, of: Resource, key: Key, owner: str) -> Rollout | None:
         """What the owner's StatefulSet or Deployment reports."""
@@ -57,10 +63,27 @@ class World:
         return None if value is None else hashes.of_value(value)
 
     async def cluster(self, namespace: str, ref: LocalRef) -> tuple[Controller | None, str | None]:
-        """The Controller that a spec names, and the hash of the key that its daemons share."""
+        """The Controller that a spec names, and the hash of the key that its daemons share.
+
+        That is the one that slurmctld was started with: the others take a new one after it.
+        """
         controller = self.find(Controller, namespace, ref)
-        key = controller.spec.slurm_key_ref if controller else None
-        return controller, await self.secret_hash(namespace, key)
+        key = await self.secret_hash(namespace, controller.spec.slurm_key_ref if controller else None)
+        return controller, (self.key_in_force(controller) or key) if controller and key else key
+
+    def key_in_force(self, controller: Controller) -> str | None:
+        """The hash of the slurm.key that a Controller's slurmctld is started with; None if there is none."""
+        metadata = controller.metadata
+        workload = self.caches.workloads[STATEFUL_SETS].get(
+            Key(metadata.namespace, names.controller(metadata.name))
+        )
+        return workload.template_annotations.get(names.SLURM_KEY_HASH) if workload else None
+
+
+def _readable(kind: type[M], views: Iterable[Custom]) -> Iterator[M]:
+    for view in views:
+        with suppress(ValueError):
+            yield read(kind, view)
 
 
 def texts(content: Mapping[str, bytes]) -> dict[str, str]:

@@ -89,6 +89,10 @@ class SlurmClient:
     async def ping(self) -> tuple[Ping, ...]:
         return _items(await self._read(Call("GET", "ping/", self._deadline, reads=True), answers.PingsAnswer))
 
+    async def pings(self, since: int = 0) -> Listing[Ping]:
+        """The same as a list to follow; Slurm cannot say what changed `since`."""
+        return Listing(await self.ping(), since)
+
     async def diag(self) -> Diag:
         answer = await self._read(Call("GET", "diag/", self._deadline, reads=True), answers.DiagAnswer)
         if answer.statistics is UNSET:

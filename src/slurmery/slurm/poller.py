@@ -16,7 +16,7 @@ from slurmery.kube.backoff import Backoff, jittered
 from slurmery.slurm.client import Listing
 from slurmery.slurm.errors import SlurmError
 from slurmery.slurm.model import Job, Node, node_facts
-from slurmery.slurm.records import Partition, Reservation
+from slurmery.slurm.records import Partition, Ping, Reservation
 from slurmery.slurm.snapshot import NEVER, Changes, Part, Snapshot, View, difference
 
 log = logs.logger("slurm")
@@ -32,6 +32,7 @@ class Lists(Protocol):
     async def jobs(self, since: int = 0) -> Listing[Job] | None: ...
     async def partitions(self, since: int = 0) -> Listing[Partition] | None: ...
     async def reservations(self, since: int = 0) -> Listing[Reservation] | None: ...
+    async def pings(self, since: int = 0) -> Listing[Ping] | None: ...
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class Poller:
             Part.JOBS: _Source(client.jobs, lambda job: job.job_id, _whole),
             Part.PARTITIONS: _Source(client.partitions, lambda partition: partition.name, _whole),
             Part.RESERVATIONS: _Source(client.reservations, lambda reservation: reservation.name, _whole),
+            Part.PINGS: _Source(client.pings, lambda ping: ping.hostname, lambda ping: ping.is_up),
         }
 
     @property

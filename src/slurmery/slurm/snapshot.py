@@ -1,6 +1,6 @@
 """What Slurm said last, how old that is, and what changed.
 
-A View is one list of Slurm's: a mapping that never changes and knows its age. A Snapshot is the four of them.
+A View is one list of Slurm's: a mapping that never changes and knows its age. A Snapshot is all of them.
 After a failure the last good list stays, grows older and says why; it is not fresh again until Slurm answers.
 Unknown is busy: nothing here says "drained" without a fresh, successful answer.
 """
@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 
 from slurmery.slurm.errors import GarbledError
 from slurmery.slurm.model import Job, Node
-from slurmery.slurm.records import Partition, Reservation
+from slurmery.slurm.records import Partition, Ping, Reservation
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -31,6 +31,7 @@ class Part(StrEnum):
     JOBS = "jobs"
     PARTITIONS = "partitions"
     RESERVATIONS = "reservations"
+    PINGS = "pings"
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +98,8 @@ class Snapshot:
     jobs: View[int, Job] = field(default_factory=_unasked)
     partitions: View[str, Partition] = field(default_factory=_unasked)
     reservations: View[str, Reservation] = field(default_factory=_unasked)
+    # In the order of slurm.conf.
+    pings: View[str, Ping] = field(default_factory=_unasked)
     asked: frozenset[Part] = frozenset()
 
     def is_drained(self, name: str, now: float, max_age: float) -> bool:

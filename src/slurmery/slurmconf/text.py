@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _SPECIAL = re.compile(r"([\\#])")
+_HEADING = re.compile(r"### (.+) ###")
 _SETTING = re.compile(r"\s*([\w.]+)\s*=\s*(\S+)")
 
 
@@ -64,6 +65,18 @@ def raw(key: str, text: str) -> list[str]:
 def before(text: str, title: str) -> str:
     """The part of a file ahead of a section; all of it if there is no such section."""
     return text.partition(f"\n### {title} ###\n")[0]
+
+
+def without(text: str, *titles: str) -> str:
+    """The file without these sections."""
+    kept: list[str] = []
+    within = ""
+    for line in text.splitlines(keepends=True):
+        heading = _HEADING.fullmatch(line.rstrip("\n"))
+        within = heading[1] if heading else within
+        if within not in titles:
+            kept.append(line)
+    return "".join(kept)
 
 
 def file(*sections: Iterable[str]) -> str:

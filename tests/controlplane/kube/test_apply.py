@@ -290,3 +290,34 @@ async def test_without_the_right_the_outcome_says_so(
         applier = Applier(poor, Direct(poor), Discovery(poor))
         (outcome,) = await applier.apply(owner, cluster(namespace)[:1])
     assert (outcome.act, outcome.reason) == (Act.BLOCKED, "Forbidden")
+
+
+async def test_what_a_predecessor_wrote_and_we_do_not_want_goes(
+    applier: Applier, control_plane: ControlPlane, client: Client, owner: Owner, namespace: str
+) -> None:
+    theirs = manifest(CONFIG_MAPS, "taken", namespace)
+    theirs["metadata"]["labels"] = {**LABELS, "left": "over"}
+    theirs["data"] = {"kept": "old", "left-over": "x"}
+    async with Client(config.load(control_plane.kubeconfig), user_agent="manager/v0.0.0") as before:
+        await before.create(CONFIG_MAPS, theirs)
+    ours = manifest(CONFIG_MAPS, "taken", namespace)
+    ours["data"] = {"kept": "new"}
+    desired = [Desired(CONFIG_MAPS, ours)]
+    assert acts(await applier.apply(owner, desired)) == [Act.UPDATED]
+    live = await client.get(CONFIG_MAPS, desired[0].key)
+    assert (live["data"], live["metadata"]["labels"]) == ({"kept": "new"}, LABELS)
+    assert acts(await applier.apply(owner, desired)) == [Act.UNCHANGED]
+
+
+async def test_what_others_add_to_an_object_of_ours_stays_theirs(
+    applier: Applier, control_plane: ControlPlane, client: Client, owner: Owner, namespace: str
+) -> None:
+    ours = manifest(CONFIG_MAPS, "shared", namespace)
+    ours["data"] = {"kept": "ours"}
+    desired = [Desired(CONFIG_MAPS, ours)]
+    await applier.apply(owner, desired)
+    async with Client(config.load(control_plane.kubeconfig), user_agent="manager/v0.0.0") as other:
+        await other.patch(CONFIG_MAPS, desired[0].key, {"data": {"added": "theirs", "kept": "theirs"}})
+    assert acts(await applier.apply(owner, desired)) == [Act.UPDATED]
+    live = await client.get(CONFIG_MAPS, desired[0].key)
+    assert live["data"] == {"kept": "ours", "added": "theirs"}

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from dev.controlplane import ControlPlane
 from slurmery.kube import config
 from slurmery.kube.client import Client
+from slurmery.kube.discovery import Discovery
 from slurmery.kube.errors import NotFoundError
 from slurmery.kube.meta import Key, Resource
 from slurmery.kube.resources import CONFIG_MAPS, PODS, SECRETS
@@ -188,6 +189,7 @@ class Operator:
         door = Door(namespaces=(self._scene.namespace,), reach=lambda _: self._slurm)
         async with Client(config.load(self._scene.plane.kubeconfig), user_agent=OPERATOR) as client:
             runtime = Runtime(client, "test", Listen())
+            runtime.discovery = Discovery(client, patience=1.0)
             self._stop = runtime.stop
             async with door.open(runtime):
                 await runtime.run()

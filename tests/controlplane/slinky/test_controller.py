@@ -1,14 +1,46 @@
 """Controllers on a real API server."""
 
 import asyncio
+from typing import Any
 
-from slurmery.kube.resources import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, PODS, SERVICES, STATEFUL_SETS
+from slurmery.kube.meta import Key
+from slurmery.kube.resources import (
+    CONFIG_MAPS,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    SERVICES,
+    STATEFUL_SETS,
+)
 from slurmery.slinky import names
+from slurmery.slinky.controller.services import SERVICE_MONITORS
 from slurmery.slinky.kinds import ACCOUNTINGS, CONTROLLERS, NODE_SETS, REST_APIS
 from slurmery.slinky.token import jwt
 from tests.unit.slurm.restd import Restd, answer
 
 from .scene import JWT_KEY, REF, SLURMCTLD, SLURMRESTD, Operator, Scene, all_owned_by, until
+
+SERVICE_MONITOR_CRD: dict[str, Any] = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "servicemonitors.monitoring.coreos.com"},
+    "spec": {
+        "group": "monitoring.coreos.com",
+        "scope": "Namespaced",
+        "names": {"plural": "servicemonitors", "kind": "ServiceMonitor"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+                },
+            }
+        ],
+    },
+}
+HA = {"ha": {"enabled": True}, "persistence": {"existingClaim": "shared"}}
 
 
 async def test_a_controller_gets_its_services_configuration_and_slurmctld(
@@ -59,8 +91,8 @@ async def test_a_controller_is_ready_when_its_pod_is_and_few_writes_were_needed(
     await scene.says(CONTROLLERS, "slurm", "Progressing", "False")
     await scene.settled()
     made = [(verb, what) for verb, what, _ in scene.all_writes() if what != "events"]
-    assert made.count(("patch", "controllers")) <= 4
-    assert len(made) <= 4 + 4
+    assert made.count(("patch", "controllers")) <= 5
+    assert len(made) <= 5 + 5
 
 
 async def test_drift_is_repaired(scene: Scene, operator: Operator) -> None:
@@ -116,7 +148,7 @@ async def test_the_active_one_of_several_slurmctld_is_labelled(scene: Scene, ope
     await scene.create(
         CONTROLLERS,
         "slurm",
-        {**SLURMCTLD, "ha": {"enabled": True}, "persistence": {"existingClaim": "shared"}},
+        {**SLURMCTLD, **HA},
     )
     await scene.exists(POD_DISRUPTION_BUDGETS, "slurm-controller")
     await scene.exists(PODS, "slurm-controller-0", "slurm-controller-1")
@@ -126,6 +158,46 @@ async def test_the_active_one_of_several_slurmctld_is_labelled(scene: Scene, ope
         return [pod["metadata"]["labels"].get(names.ACTIVE_LABEL) for pod in pods] == ["true", None]
 
     await until(labelled)
+
+
+async def test_clients_are_led_to_whom_slurm_says_is_active_after_a_failover(scene: Scene) -> None:
+    await scene.keys()
+    await scene.create(CONTROLLERS, "slurm", {**SLURMCTLD, **HA})
+    await scene.create(REST_APIS, "rest", SLURMRESTD)
+    first, second = "slurm-controller-0", "slurm-controller-1"
+    slurm = Restd()
+    up = {"hostname": first, "responding": True}
+    slurm.on("GET /slurm/v0.0.45/ping/", answer(pings=[up, {**up, "hostname": second}]))
+    async with await asyncio.start_server(slurm.serve, "127.0.0.1", 0) as server:
+        operator = Operator(scene, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+        await operator.start()
+        await scene.exists(PODS, first, second)
+        for pod in (first, second):
+            await scene.runs(pod)
+        await scene.says(CONTROLLERS, "slurm", "Ready", "True", f"{first} is active, says Slurm.")
+        down = {"hostname": first, "responding": False}
+        slurm.on("GET /slurm/v0.0.45/ping/", answer(pings=[down, {**up, "hostname": second}]))
+        await scene.says(CONTROLLERS, "slurm", "Ready", "True", f"{second} is active, says Slurm.")
+        pods = [await scene.get(PODS, name) or {} for name in (first, second)]
+        assert [pod["metadata"]["labels"].get(names.ACTIVE_LABEL) for pod in pods] == [None, "true"]
+        await operator.stop()
+
+
+async def test_a_service_monitor_appears_when_its_kind_does(scene: Scene, operator: Operator) -> None:
+    await scene.keys()
+    metrics = {"enabled": True, "serviceMonitor": {"enabled": True}}
+    await scene.create(CONTROLLERS, "slurm", {**SLURMCTLD, "metrics": metrics})
+    await scene.exists(STATEFUL_SETS, "slurm-controller")
+    await scene.says(CONTROLLERS, "slurm", "Degraded", "False")
+    await scene.client.create(CUSTOM_RESOURCE_DEFINITIONS, SERVICE_MONITOR_CRD)
+    try:
+        [found] = await scene.exists(SERVICE_MONITORS, "slurm-controller")
+        assert all_owned_by([found], "Controller", "slurm")
+        assert found["spec"]["endpoints"][0]["path"] == "/metrics/jobs"
+    finally:
+        await scene.client.delete(
+            CUSTOM_RESOURCE_DEFINITIONS, Key("", SERVICE_MONITOR_CRD["metadata"]["name"])
+        )
 
 
 async def test_a_deleted_controller_takes_everything_with_it(scene: Scene, operator: Operator) -> None:

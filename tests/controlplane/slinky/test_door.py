@@ -5,7 +5,7 @@ import asyncio
 from slurmery.kube.resources import DEPLOYMENTS, EVENTS, STATEFUL_SETS
 from slurmery.slinky.kinds import ACCOUNTINGS, CONTROLLERS, LOGIN_SETS, REST_APIS, TOKENS
 
-from .scene import KEYS, LOGIN, SLURMCTLD, SLURMDBD, SLURMRESTD, Operator, Scene
+from .scene import KEYS, LOGIN, SLURMCTLD, SLURMDBD, SLURMRESTD, Operator, Scene, until
 
 
 async def everything(scene: Scene) -> None:
@@ -68,3 +68,24 @@ async def test_what_happens_is_told_in_events(scene: Scene, operator: Operator) 
     warnings = [event for event in events if event["type"] == "Warning"]
     assert [(event["reason"], event["regarding"]["name"]) for event in warnings] == [("SyncFailed", "slurm")]
     assert "Secret keys" in warnings[0]["note"]
+
+
+async def test_what_is_made_and_removed_is_told_in_upstreams_words(scene: Scene, operator: Operator) -> None:
+    await scene.keys()
+    external = {"external": True, "externalConfig": {"host": "ctld.example.org", "port": 6817}}
+    await scene.create(CONTROLLERS, "slurm", SLURMCTLD)
+    await scene.exists(STATEFUL_SETS, "slurm-controller")
+    await scene.patch(CONTROLLERS, "slurm", {"spec": external})
+    await scene.create(REST_APIS, "rest", {**SLURMRESTD, "controllerRef": {"name": "nobody"}})
+    await scene.says(REST_APIS, "rest", "Degraded", "True")
+
+    async def told() -> bool:
+        events = (await scene.client.list(EVENTS, scene.namespace)).items
+        said = {(event["reason"], event.get("action"), event.get("note")) for event in events}
+        return {
+            ("CreateSucceeded", "Create", "Created StatefulSet slurm-controller."),
+            ("DeleteSucceeded", "Delete", "Deleted StatefulSet slurm-controller."),
+            ("ControllerRefFailed", "Sync", "Controller nobody, named by controllerRef, does not exist."),
+        } <= said
+
+    await until(told)

@@ -1,11 +1,11 @@
 """LoginSets on a real API server."""
 
 from slurmery.kube.meta import Key
-from slurmery.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, SERVICES
+from slurmery.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, SERVICES, STATEFUL_SETS
 from slurmery.slinky import names
 from slurmery.slinky.kinds import CONTROLLERS, LOGIN_SETS
 
-from .scene import LOGIN, SLURMCTLD, Operator, Scene, all_owned_by, until
+from .scene import JWT_KEY, LOGIN, SLURMCTLD, Operator, Scene, all_owned_by, until
 
 
 async def made(scene: Scene) -> None:
@@ -62,3 +62,16 @@ async def test_kubectl_scale_and_autoscalers_can_read_and_write_the_scale(
         return bool(status == {"replicas": 3, "selector": selector})
 
     await until(scaled)
+
+
+async def test_login_pods_follow_sssd_conf_and_the_key_of_their_cluster(
+    scene: Scene, operator: Operator
+) -> None:
+    await made(scene)
+    [first] = await scene.exists(DEPLOYMENTS, "login")
+    await scene.secret("sssd", sssd_conf="[domain/hpc]")
+    await scene.rolls(DEPLOYMENTS, "login", names.SSSD_CONF_HASH, first)
+    [second] = await scene.exists(DEPLOYMENTS, "login")
+    await scene.exists(STATEFUL_SETS, "slurm-controller")
+    await scene.secret("keys", slurm_key="another", jwt_key=JWT_KEY)
+    await scene.rolls(DEPLOYMENTS, "login", names.SLURM_KEY_HASH, second)

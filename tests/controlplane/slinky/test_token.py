@@ -1,7 +1,12 @@
 """Tokens on a real API server."""
 
 import base64
+import time
 
+import pytest
+
+from slurmery.kube import config
+from slurmery.kube.client import Client
 from slurmery.kube.resources import SECRETS
 from slurmery.slinky.kinds import TOKENS
 from slurmery.slinky.token import jwt
@@ -70,3 +75,56 @@ async def test_a_token_leaves_somebody_elses_secret_alone_and_takes_its_place_wh
     await scene.says(TOKENS, "key", "Ready", "True")
     [secret] = await scene.exists(SECRETS, "taken")
     assert set(secret["data"]) == {"token"}
+
+
+@pytest.mark.parametrize("refresh", [True, False])
+async def test_a_secret_of_upstreams_operator_becomes_the_tokens(
+    scene: Scene, operator: Operator, *, refresh: bool
+) -> None:
+    await scene.secret("keys", jwt_key="first")
+    await upstreams_secret(scene, user="alice", immutable=not refresh)
+    await scene.create(TOKENS, "key", {**SPEC, "refresh": refresh})
+    await scene.says(TOKENS, "key", "Ready", "True")
+    [secret] = await scene.exists(SECRETS, "key-jwt-alice")
+    assert all_owned_by([secret], "Token", "key")
+    assert set(secret["data"]) == {"SLURM_JWT"}
+    assert "upstream" not in secret["metadata"].get("annotations", {})
+    assert await claims(scene, "first")
+
+
+async def test_a_secret_of_the_keys_owner_for_another_user_is_left_alone(
+    scene: Scene, operator: Operator
+) -> None:
+    await scene.secret("keys", jwt_key="first")
+    await upstreams_secret(scene, user="bob")
+    await scene.create(TOKENS, "key", SPEC)
+    await scene.says(TOKENS, "key", "Ready", "False", "belongs to Secret keys")
+
+
+async def upstreams_secret(scene: Scene, user: str, *, immutable: bool = False) -> None:
+    """As upstream's operator writes it: by a plain create, owned by the Secret of the key."""
+    [key] = await scene.exists(SECRETS, "keys")
+    owner = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "name": "keys",
+        "uid": key["metadata"]["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    now = int(time.time())
+    token = jwt.sign(b"first", jwt.Claims(user, now, now + 900), "jti")
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": "key-jwt-alice",
+            "namespace": scene.namespace,
+            "annotations": {"upstream": "true"},
+            "ownerReferences": [owner],
+        },
+        "immutable": immutable,
+        "stringData": {"SLURM_JWT": token, **({} if immutable else {"left-over": "x"})},
+    }
+    async with Client(config.load(scene.plane.kubeconfig), user_agent="manager/v0.0.0") as upstream:
+        await upstream.create(SECRETS, secret)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmery.api.slinky import Accounting, NodeSet
-from slurmery.slinky.controller.config import config, external_config
+from slurmery.slinky.controller.config import config, external_config, for_clients
 from slurmery.slinky.controller.observed import Observed
 from slurmery.slurmconf.text import TextError
 from tests.unit.slinky.clusters import accounting, controller, nodeset, world
@@ -286,3 +286,15 @@ def test_what_was_left_out_is_told() -> None:
     written = config(controller(), world(nodesets=(nodeset("default"), nodeset("gpu"))))
     assert lines(written.files["slurm.conf"], "NODESET & PARTITION") == ["NodeSet=gpu Feature=gpu"]
     assert [problem.reason for problem in written.problems] == ["NodeSetRefused"]
+
+
+def test_who_only_talks_to_slurmctld_does_not_mind_nodesets_and_scripts() -> None:
+    plain = config(controller(), world()).files["slurm.conf"]
+    files = {"scripts": {"prolog.sh": ""}}
+    many = tuple(nodeset(f"n{number}", replicas=1000, partition={"enabled": True}) for number in range(3))
+    full = controller(prologScriptRefs=[{"name": "scripts"}], prologSlurmctldScriptRefs=[{"name": "scripts"}])
+    grown = config(full, world(nodesets=many, config_maps=files)).files["slurm.conf"]
+    assert plain != grown
+    assert for_clients(plain) == for_clients(grown)
+    moved = config(controller(extraConf="AuthInfo=ttl=60"), world()).files["slurm.conf"]
+    assert for_clients(plain) != for_clients(moved)

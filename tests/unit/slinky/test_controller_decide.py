@@ -7,6 +7,7 @@ import pytest
 
 from slurmery.doors.conditions import Condition, Rollout
 from slurmery.kube.desired import Policy
+from slurmery.kube.resources import SERVICES, STATEFUL_SETS
 from slurmery.slinky.controller.decide import PRUNED, ControllerPlan, decide
 from slurmery.slinky.controller.observed import Observed, SlurmctldPod
 from tests.unit.slinky.clusters import SETTLED, accounting, controller, nodeset, world
@@ -164,7 +165,6 @@ def test_with_standbys_one_slurmctld_is_enough_to_be_ready() -> None:
     seen = Rollout(generation=1, observed_generation=1, replicas=2, ready=1, updated=2)
     plan = decide(controller(**HA), world(rollout=seen, claim_modes=frozenset({"ReadWriteMany"})))
     assert (said(plan)["Ready"].status, said(plan)["Progressing"].status) == ("True", "True")
-    assert plan.requeue == 5.0
 
 
 def test_the_stateful_set_is_replaced_under_its_pods_if_need_be() -> None:
@@ -208,3 +208,12 @@ def test_an_external_cluster_misses_its_accounting_too() -> None:
     assert said(decide(controller(**spec), Observed()))["Degraded"].reason == "AccountingNotFound"
     found = decide(controller(**spec), Observed(accounting=accounting()))
     assert said(found)["Degraded"].status == "False"
+
+
+def test_a_new_controller_waits_a_moment_for_what_is_made_together_with_it() -> None:
+    early = decide(controller(), world(arriving=True))
+    assert {each.resource for each in early.desired} == {SERVICES}
+    assert (early.requeue, early.prune) == (1.0, ())
+    assert said(early)["Degraded"].status == "False"
+    running = decide(controller(), world(arriving=True, rollout=SETTLED))
+    assert STATEFUL_SETS in {each.resource for each in running.desired}

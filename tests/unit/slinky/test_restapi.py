@@ -4,6 +4,7 @@ import pytest
 
 from slurmery.api.slinky import RestApi
 from slurmery.doors.conditions import Rollout
+from slurmery.kube.resources import SERVICES
 from slurmery.slinky.restapi.build import endpoint
 from slurmery.slinky.restapi.decide import decide
 from slurmery.slinky.restapi.observed import Observed
@@ -100,7 +101,6 @@ def test_the_service_selects_the_pods() -> None:
     ("given", "observed", "reason"),
     [
         (restapi(), Observed(), "ControllerNotFound"),
-        (restapi(), restapi_world(slurm_conf_hash=None), "ConfigNotFound"),
         (restapi(), restapi_world(slurm_key_hash=None), "SecretNotFound"),
         (restapi(slurmrestd={"image": "x", "env": 1}), restapi_world(), "InvalidSpec"),
         (restapi(slurmrestd={}), restapi_world(), "ImageMissing"),
@@ -125,3 +125,15 @@ def test_one_ready_pod_is_enough_to_be_ready() -> None:
     assert states == {"Ready": "True", "Progressing": "True", "Degraded": "False"}
     done = decide(restapi(), restapi_world(rollout=SETTLED)).conditions
     assert {each.type: each.status for each in done}["Progressing"] == "False"
+
+
+def test_slurm_conf_is_waited_for_without_an_alarm() -> None:
+    plan = decide(restapi(), restapi_world(slurm_conf_hash=None))
+    assert [each.resource for each in plan.desired] == [SERVICES]
+    assert plan.prune == ()
+    said = {each.type: (each.status, each.reason) for each in plan.conditions}
+    assert said == {
+        "Ready": ("False", "ConfigNotFound"),
+        "Progressing": ("True", "ConfigNotFound"),
+        "Degraded": ("False", "AsExpected"),
+    }

@@ -11,7 +11,7 @@ from slurmery.slurm.client import Listing
 from slurmery.slurm.errors import DeadlineError, UnreachableError
 from slurmery.slurm.model import Job, Node
 from slurmery.slurm.poller import Poller
-from slurmery.slurm.records import Partition, Reservation
+from slurmery.slurm.records import Partition, Ping, Reservation
 from slurmery.slurm.snapshot import Changes, Part
 
 pytestmark = pytest.mark.looptime
@@ -23,6 +23,7 @@ class Slurm:
     def __init__(self) -> None:
         self.members: dict[str, Node] = {}
         self.work: dict[int, Job] = {}
+        self.controllers: tuple[Ping, ...] = ()
         self.time = 1
         self.delay = 0.0
         self.error: Exception | None = None
@@ -48,6 +49,9 @@ class Slurm:
 
     async def partitions(self, since: int = 0) -> Listing[Partition] | None:
         raise DeadlineError("partitions take for ever")
+
+    async def pings(self, since: int = 0) -> Listing[Ping] | None:
+        return Listing(self.controllers, 0)
 
     async def reservations(self, since: int = 0) -> Listing[Reservation] | None:
         await asyncio.Event().wait()
@@ -94,6 +98,18 @@ async def test_changes_are_told_by_name() -> None:
         assert heard[1:] == [Changes(Part.NODES, frozenset({"n2"}), frozenset({"n0"}), frozenset({"n1"}))]
         assert set(poller.snapshot.nodes) == {"n0", "n2"}
         assert set(before.nodes) == {"n0", "n1"}, "a snapshot never changes"
+
+
+async def test_a_slurmctld_that_falls_silent_is_told_and_one_that_answers_slower_is_not() -> None:
+    slurm = Slurm()
+    slurm.controllers = (Ping("c0", responding=True, latency=3), Ping("c1", responding=True))
+    async with polling(slurm, pings=5.0) as (poller, heard):
+        slurm.controllers = (Ping("c0", responding=True, latency=9), Ping("c1", responding=True))
+        await asyncio.sleep(6)
+        slurm.controllers = (Ping("c0"), Ping("c1", responding=True))
+        await asyncio.sleep(6)
+        assert heard[1:] == [Changes(Part.PINGS, changed=frozenset({"c0"}))]
+        assert list(poller.snapshot.pings) == ["c0", "c1"]
 
 
 async def test_nothing_is_told_while_nothing_changes_and_the_answer_stays_fresh() -> None:

@@ -12,6 +12,7 @@ from slurmery.kube import profiling
 from slurmery.kube.health import serve
 from slurmery.kube.runtime import Runtime
 from slurmery.nebius.door import Door as NebiusDoor
+from slurmery.slinky import domain
 from slurmery.slinky.door import Door as SlinkyDoor
 
 
@@ -36,7 +37,7 @@ def _slinky(settings: OperatorSettings) -> SlinkyDoor:
     """The front door slinky.slurm.net; its caches wait for as long as its CRDs are not served."""
     return SlinkyDoor(
         namespaces=settings.namespaces,
-        domain=settings.cluster_domain,
+        domain=domain.found() or settings.cluster_domain,
         workers={
             Accounting: settings.accounting_workers,
             Controller: settings.controller_workers,

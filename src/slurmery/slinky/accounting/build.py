@@ -7,7 +7,7 @@ from slurmery.api.slinky import Accounting
 from slurmery.api.slinky.shared import Labelled, SecretKeyRef
 from slurmery.doors import hashes
 from slurmery.doors.merge import merge_container, merge_metadata, merge_pod_spec, merge_service
-from slurmery.slinky import names, volumes
+from slurmery.slinky import endpoints, names, volumes
 from slurmery.slinky.accounting.observed import Observed
 from slurmery.slinky.security import AS_SLURM
 from slurmery.slinky.volumes import mount, read_only
@@ -19,7 +19,10 @@ def service(accounting: Accounting) -> dict[str, Any]:
     """The Service in front of slurmdbd."""
     metadata, template = accounting.metadata, accounting.spec.service
     spec = merge_service(
-        template, name=DAEMON.name, port=DAEMON.port, selector=names.selector(DAEMON, metadata.name)
+        template,
+        name=DAEMON.name,
+        port=endpoints.slurmdbd_port(accounting),
+        selector=names.selector(DAEMON, metadata.name),
     )
     merged = merge_metadata(metadata, template.metadata, _labels(accounting))
     return {"apiVersion": "v1", "kind": "Service", "metadata": _named(accounting) | merged, "spec": spec}

@@ -4,7 +4,7 @@ from typing import Final
 
 from slurmery.api.slinky import Accounting
 from slurmery.api.slinky.accounting import StorageConfig
-from slurmery.slinky import names
+from slurmery.slinky import endpoints, names
 from slurmery.slinky.security import auth_options
 from slurmery.slurmconf import text
 from slurmery.slurmconf.text import entry, section
@@ -33,7 +33,7 @@ def slurmdbd_conf(accounting: Accounting, storage: StorageConfig, password: str,
 def _general(accounting: Accounting) -> list[str]:
     return [
         entry("DbdHost", f"{names.accounting(accounting.metadata.name)}-0"),
-        entry("DbdPort", names.SLURMDBD.port),
+        entry("DbdPort", endpoints.slurmdbd_port(accounting)),
         entry("SlurmUser", names.SLURM_USER),
     ]
 

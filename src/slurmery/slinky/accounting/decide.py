@@ -9,6 +9,7 @@ from typing import Final
 
 from slurmery.api.slinky import Accounting
 from slurmery.doors.conditions import PROGRESSING, READY, Condition, Problem, degraded, progressing, ready
+from slurmery.doors.hold import lasting
 from slurmery.doors.plan import Plan
 from slurmery.kube.desired import Desired, Policy
 from slurmery.kube.resources import SECRETS, SERVICES, STATEFUL_SETS
@@ -20,6 +21,7 @@ from slurmery.slinky.checks import attempt, imageless, missing_key
 
 PRUNED: Final = (STATEFUL_SETS, SERVICES, SECRETS)
 
+_ROTATION: Final = "KeyRotation"
 _DAEMON: Final = names.SLURMDBD.name
 
 
@@ -31,7 +33,7 @@ def decide(accounting: Accounting, observed: Observed) -> Plan:
     reached = attempt(blocked, lambda: service(accounting))
     workload = _workload(blocked, accounting, observed)
     desired = [Desired(SERVICES, reached)] if reached else []
-    return Plan(
+    plan = Plan(
         desired=(*desired, *workload) if not blocked else tuple(desired),
         conditions=(
             ready(observed.rollout, 1, _DAEMON, blocked=blocked),
@@ -39,6 +41,12 @@ def decide(accounting: Accounting, observed: Observed) -> Plan:
             degraded(blocked),
         ),
         prune=() if blocked else PRUNED,
+    )
+    if not observed.waits_for:
+        return plan
+    clusters = ", ".join(observed.waits_for)
+    return lasting(
+        plan, _ROTATION, f"slurm.key has changed; slurmdbd takes it after slurmctld of {clusters}."
     )
 
 

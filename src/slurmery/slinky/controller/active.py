@@ -17,12 +17,12 @@ class Relabel:
 
 def relabels(controller: Controller, observed: Observed) -> tuple[Relabel, ...]:
     """The labels that must change; first the one that is set, so that clients find somebody meanwhile."""
-    active = _active(controller, observed)
+    active = active_pod(controller, observed)
     wrong = [pod for pod in observed.pods if pod.active != (pod.name == active)]
     return tuple(Relabel(pod.name, not pod.active) for pod in sorted(wrong, key=lambda pod: pod.active))
 
 
-def _active(controller: Controller, observed: Observed) -> str:
+def active_pod(controller: Controller, observed: Observed) -> str:
     """The first that answers; when Slurm cannot be asked, whoever has been it, unless that one is down."""
     pods = {pod.name: pod for pod in observed.pods}
     for host in observed.answering:

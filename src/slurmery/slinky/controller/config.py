@@ -8,7 +8,7 @@ from slurmery.api.slinky import Controller
 from slurmery.api.slinky.controller import ControllerSpec
 from slurmery.doors.conditions import Problem
 from slurmery.slinky import endpoints, names
-from slurmery.slinky.controller import files, partitions
+from slurmery.slinky.controller import files, gres, partitions
 from slurmery.slinky.controller.observed import Observed
 from slurmery.slinky.security import auth_options
 from slurmery.slurmconf import text
@@ -21,6 +21,8 @@ _AUTH: Final = (
 )
 _SLURMCTLD_PARAMETERS: Final = ("enable_configless", "reconfig_on_restart")
 _EXTRA: Final = "EXTRA CONFIG"
+_SCRIPTS: Final = ("SLURMCTLD PROLOG & EPILOG", "PROLOG & EPILOG")
+_PARTITIONS: Final = "NODESET & PARTITION"
 _CLUSTER_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
@@ -44,17 +46,19 @@ def config(controller: Controller, observed: Observed) -> Config:
     slurm_conf = text.file(
         section("GENERAL", _general(controller, observed)),
         section("LOGGING", _logging()),
-        section("PLUGINS & PARAMETERS", _plugins(spec, options)),
+        section("PLUGINS & PARAMETERS", [*_plugins(spec, options), *_gres_types(controller, observed)]),
         section("ACCOUNTING", _accounting(controller, observed)),
-        section("SLURMCTLD PROLOG & EPILOG", _slurmctld_scripts(spec, observed)),
-        section("PROLOG & EPILOG", _scripts(spec, observed)),
-        section("NODESET & PARTITION", lines.lines),
+        section(_SCRIPTS[0], _slurmctld_scripts(spec, observed)),
+        section(_SCRIPTS[1], _scripts(spec, observed)),
+        section(_PARTITIONS, lines.lines),
         section(_EXTRA, text.raw("extraConf", spec.extra_conf)),
         section("MERGED CONFIG", text.united(options, spec.extra_conf)),
     )
     written = {names.SLURM_CONF: slurm_conf}
     if names.CGROUP_CONF not in files.of(spec.config_file_refs, observed):
         written[names.CGROUP_CONF] = _cgroup_conf()
+    if found := gres.file(controller, observed):
+        written[gres.GRES_CONF] = found
     return Config(written, lines.problems, lines.waiting)
 
 
@@ -73,6 +77,12 @@ def external_config(controller: Controller, observed: Observed) -> Config:
         section("ACCOUNTING", _accounting(controller, observed)),
     )
     return Config({names.SLURM_CONF: slurm_conf})
+
+
+def for_clients(slurm_conf: str) -> str:
+    """The part of slurm.conf that matters to who only talks to slurmctld: a change of it is one to them."""
+    kept = text.lines(text.without(slurm_conf, *_SCRIPTS, _PARTITIONS))
+    return text.file(line for line in kept if not line.startswith("MaxNodeCount="))
 
 
 def _written_before(observed: Observed) -> dict[str, str]:
@@ -97,7 +107,7 @@ def _general(controller: Controller, observed: Observed) -> list[str]:
         entry("ClusterName", cluster),
         entry("SlurmUser", names.SLURM_USER),
         *(entry("SlurmctldHost", f"{pod}({pod}.{internal})") for pod in pods),
-        entry("SlurmctldPort", names.SLURMCTLD.port),
+        entry("SlurmctldPort", endpoints.slurmctld_port(controller)),
         entry("SlurmctldAddr", names.in_namespace(names.controller(name), namespace)),
         entry("StateSaveLocation", names.statesave(cluster)),
         entry("SlurmdUser", names.SLURMD_USER),
@@ -121,6 +131,11 @@ def _plugins(spec: ControllerSpec, options: dict[str, tuple[str, ...]]) -> list[
         *(entry(key, ",".join(chosen)) for key, chosen in options.items()),
         *([entry("MetricsType", "metrics/openmetrics")] if spec.metrics.enabled else ()),
     ]
+
+
+def _gres_types(controller: Controller, observed: Observed) -> list[str]:
+    found = gres.types(controller, observed, _written_before(observed).get("grestypes", ""))
+    return [entry("GresTypes", found)] if found else []
 
 
 def _accounting(controller: Controller, observed: Observed) -> list[str]:

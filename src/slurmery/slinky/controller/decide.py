@@ -5,20 +5,22 @@ slurmctld runs elsewhere                     its address in a slurm.conf for slu
 else                                         Services, slurm.conf, StatefulSet, and what was asked for
 """
 
-from dataclasses import dataclass
+import base64
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from slurmery.api.slinky import Controller
 from slurmery.api.slinky.shared import Labelled
 from slurmery.doors.conditions import PROGRESSING, READY, Condition, Problem, degraded, progressing, ready
+from slurmery.doors.hold import lasting
 from slurmery.doors.merge import merge_metadata
 from slurmery.doors.plan import Plan
 from slurmery.kube.desired import Desired, Policy
-from slurmery.kube.resources import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, SERVICES, STATEFUL_SETS
+from slurmery.kube.resources import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, SECRETS, SERVICES, STATEFUL_SETS
 from slurmery.slinky import endpoints, names
 from slurmery.slinky.checks import attempt, imageless, missing_key
-from slurmery.slinky.controller import files
-from slurmery.slinky.controller.active import Relabel, relabels
+from slurmery.slinky.controller import files, gres, rotation
+from slurmery.slinky.controller.active import Relabel, active_pod, relabels
 from slurmery.slinky.controller.config import Config, config, external_config
 from slurmery.slinky.controller.observed import Observed
 from slurmery.slinky.controller.services import (
@@ -29,11 +31,11 @@ from slurmery.slinky.controller.services import (
 )
 from slurmery.slinky.controller.workload import disruption_budget, stateful_set
 
-PRUNED: Final = (STATEFUL_SETS, SERVICES, CONFIG_MAPS, POD_DISRUPTION_BUDGETS, SERVICE_MONITORS)
+PRUNED: Final = (STATEFUL_SETS, SERVICES, CONFIG_MAPS, SECRETS, POD_DISRUPTION_BUDGETS, SERVICE_MONITORS)
 
-# How soon to look again: did another slurmctld take over, is the last job of an unwanted partition gone?
-_FAILOVER_SECONDS: Final = 5.0
+# How soon to look again: is the last job of an unwanted partition gone?
 _PARTITION_SECONDS: Final = 30.0
+_ARRIVAL_SECONDS: Final = 1.0
 
 _DAEMON: Final = names.SLURMCTLD.name
 
@@ -54,15 +56,19 @@ def decide(controller: Controller, observed: Observed) -> ControllerPlan:
     written = attempt(blocked, lambda: config(controller, observed))
     workload = _workload(blocked, controller, observed, written)
     desired = [Desired(SERVICES, service) for service in services or ()]
-    if written and workload and not blocked:
-        desired += _cluster(controller, written, workload)
-    return ControllerPlan(
+    # A slurm.conf of this moment would be replaced in the next, and slurmctld with it.
+    early = observed.arriving and observed.rollout is None
+    if written and workload and not blocked and not early:
+        desired += [*_cluster(controller, written, workload), *_key_copy(controller, observed)]
+    plan = ControllerPlan(
         desired=tuple(desired),
         conditions=_conditions(controller, observed, blocked, written),
-        prune=() if blocked else PRUNED,
-        requeue=_requeue(controller, written),
+        prune=() if blocked or early else PRUNED,
+        requeue=_ARRIVAL_SECONDS if early else _PARTITION_SECONDS if written and written.waiting else None,
         relabels=relabels(controller, observed),
     )
+    rotating = rotation.wait(controller, observed)
+    return lasting(plan, rotation.REASON, rotating) if rotating else plan
 
 
 def _external(controller: Controller, observed: Observed) -> ControllerPlan:
@@ -70,7 +76,7 @@ def _external(controller: Controller, observed: Observed) -> ControllerPlan:
     written = attempt(problems, lambda: external_config(controller, observed))
     at = endpoints.slurmctld(controller)
     return ControllerPlan(
-        desired=(_config_map(controller, written),) if written else (),
+        desired=(_config_map(controller, written), *_key_copy(controller, observed)) if written else (),
         conditions=(
             Condition(READY, "True", "External", f"slurmctld runs outside Kubernetes, at {at}."),
             Condition(PROGRESSING, "False", "External", "Nothing is deployed for an external slurmctld."),
@@ -131,20 +137,37 @@ def _cluster(controller: Controller, written: Config, workload: dict[str, Any]) 
 
 
 def _config_map(controller: Controller, written: Config) -> Desired:
-    name = controller.metadata.name
-    metadata = merge_metadata(controller.metadata, Labelled(labels=names.labels(names.SLURMCTLD, name)))
     manifest = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {
-            "name": names.controller_config(name),
-            "namespace": controller.metadata.namespace,
-            **metadata,
-        },
+        "metadata": _metadata(controller, names.controller_config(controller.metadata.name)),
         "immutable": False,
         "data": written.files,
     }
     return Desired(CONFIG_MAPS, manifest)
+
+
+def _key_copy(controller: Controller, observed: Observed) -> list[Desired]:
+    """The key that signs our tokens, for when the cluster is taken down and its own Secret goes first."""
+    if not observed.jwt_key:
+        return []
+    manifest = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": _metadata(controller, names.controller_keys(controller.metadata.name)),
+        "type": "Opaque",
+        "data": {names.JWT_KEY: base64.b64encode(observed.jwt_key).decode()},
+    }
+    return [Desired(SECRETS, manifest)]
+
+
+def _metadata(controller: Controller, name: str) -> dict[str, Any]:
+    labels = names.labels(names.SLURMCTLD, controller.metadata.name)
+    return {
+        "name": name,
+        "namespace": controller.metadata.namespace,
+        **merge_metadata(controller.metadata, Labelled(labels=labels)),
+    }
 
 
 def _conditions(
@@ -160,13 +183,24 @@ def _conditions(
         *_no_claim(controller, observed),
         *files.doubled(controller, observed),
         *(written.problems if written else ()),
+        *gres.problems(controller, observed),
     ]
     return (
-        # One slurmctld does the work; the others only stand by.
-        ready(observed.rollout, wanted, _DAEMON, enough=1, blocked=blocked),
+        _ready(controller, observed, blocked),
         moving,
         degraded(problems),
     )
+
+
+def _ready(controller: Controller, observed: Observed, blocked: list[Problem]) -> Condition:
+    """One slurmctld does the work; the others only stand by."""
+    wanted = controller.spec.replicas
+    condition = ready(observed.rollout, wanted, _DAEMON, enough=1, blocked=blocked)
+    if wanted == 1 or condition.status != "True":
+        return condition
+    known = "says Slurm" if observed.answering else "as before, since Slurm does not say"
+    active = f"{active_pod(controller, observed)} is active, {known}."
+    return replace(condition, message=f"{condition.message} {active}")
 
 
 def _waiting(partitions: tuple[str, ...], *, known: bool) -> Condition:
@@ -192,9 +226,3 @@ def _no_claim(controller: Controller, observed: Observed) -> list[Problem]:
         return []
     message = f"PersistentVolumeClaim {claim} does not exist: slurmctld pods wait for it."
     return [Problem("ClaimNotFound", message)]
-
-
-def _requeue(controller: Controller, written: Config | None) -> float | None:
-    if controller.spec.replicas > 1:
-        return _FAILOVER_SECONDS
-    return _PARTITION_SECONDS if written and written.waiting else None

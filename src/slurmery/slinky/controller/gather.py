@@ -1,6 +1,10 @@
 """What is known around a Controller, and the one thing that no apply can do: label the active slurmctld."""
 
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
 from slurmery.api.slinky import Accounting, Controller, NodeSet
+from slurmery.doors import hashes
 from slurmery.kube.client import Client
 from slurmery.kube.errors import NotFoundError
 from slurmery.kube.meta import Key
@@ -10,8 +14,11 @@ from slurmery.slinky.controller import files
 from slurmery.slinky.controller.decide import ControllerPlan
 from slurmery.slinky.controller.observed import Observed, SlurmctldPod
 from slurmery.slinky.kinds import CONTROLLERS
-from slurmery.slinky.links import Links, job_partitions
+from slurmery.slinky.links import Links, answering, busy, job_partitions
 from slurmery.slinky.world import World, texts
+
+# NodeSets and an Accounting that are made together with a Controller are there by then.
+_ARRIVAL: Final = timedelta(seconds=2)
 
 
 async def gather(world: World, links: Links, controller: Controller) -> Observed:
@@ -21,10 +28,13 @@ async def gather(world: World, links: Links, controller: Controller) -> Observed
     workload = Key(namespace, names.controller(name))
     # What is in force decides which partitions may go: it must not be older than our last write.
     in_force = await world.contents.live(CONFIG_MAPS, Key(namespace, names.controller_config(name))) or {}
+    jwt_key = await world.secret_value(namespace, spec.jwt_key)
     claim = world.caches.claims.get(Key(namespace, spec.persistence.existing_claim))
+    slurm = links.follow(controller)
     return Observed(
         slurm_key_hash=await world.secret_hash(namespace, spec.slurm_key_ref),
-        jwt_key_hash=await world.secret_hash(namespace, spec.jwt_key),
+        jwt_key_hash=None if jwt_key is None else hashes.of_value(jwt_key),
+        jwt_key=jwt_key,
         config_maps=await _config_maps(world, controller),
         accounting=world.find(Accounting, namespace, spec.accounting_ref),
         nodesets=world.users(NodeSet, CONTROLLERS, key),
@@ -32,7 +42,11 @@ async def gather(world: World, links: Links, controller: Controller) -> Observed
         slurm_conf=texts(in_force).get(names.SLURM_CONF, ""),
         rollout=world.rollout(STATEFUL_SETS, workload, controller.metadata.uid),
         pods=_pods(world, key),
-        job_partitions=job_partitions(links.follow(controller)),
+        job_partitions=job_partitions(slurm),
+        answering=answering(slurm),
+        key_in_force=world.key_in_force(controller),
+        busy=busy(slurm),
+        arriving=_arriving(controller),
     )
 
 
@@ -46,6 +60,11 @@ async def relabel(client: Client, controller: Controller, plan: ControllerPlan) 
             )
         except NotFoundError:
             continue  # its successor starts with the right label, or comes here again
+
+
+def _arriving(controller: Controller) -> bool:
+    made = controller.metadata.creation_timestamp
+    return made is not None and datetime.now(UTC) - made < _ARRIVAL
 
 
 async def _config_maps(world: World, controller: Controller) -> dict[str, dict[str, str]]:

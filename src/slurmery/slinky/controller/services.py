@@ -7,7 +7,7 @@ from slurmery.api.slinky.controller import MetricsEndpoint
 from slurmery.api.slinky.shared import Labelled
 from slurmery.doors.merge import merge_metadata, merge_service
 from slurmery.kube.meta import Resource
-from slurmery.slinky import names
+from slurmery.slinky import endpoints, names
 
 SERVICE_MONITORS: Final = Resource("monitoring.coreos.com", "v1", "servicemonitors", "ServiceMonitor")
 
@@ -25,7 +25,7 @@ def internal_service(controller: Controller) -> dict[str, Any]:
         {
             "clusterIP": "None",
             "publishNotReadyAddresses": True,
-            "ports": [_port(names.SLURMCTLD.name)],
+            "ports": [_port(names.SLURMCTLD.name, endpoints.slurmctld_port(controller))],
             "selector": names.selector(names.SLURMCTLD, name),
         },
     )
@@ -34,17 +34,18 @@ def internal_service(controller: Controller) -> dict[str, Any]:
 def active_service(controller: Controller) -> dict[str, Any]:
     """The Service that leads to the active slurmctld."""
     name, template = controller.metadata.name, controller.spec.service
+    listens = endpoints.slurmctld_port(controller)
     # The label on the Service itself lets monitoring pick this one of the two.
     ours = {**names.labels(names.SLURMCTLD, name), names.ACTIVE_LABEL: "true"}
     spec = merge_service(
         template,
         name=names.SLURMCTLD.name,
-        port=names.SLURMCTLD.port,
+        port=listens,
         selector={**names.selector(names.SLURMCTLD, name), names.ACTIVE_LABEL: "true"},
     )
-    if all(port["port"] != names.SLURMCTLD.port for port in spec["ports"]):
+    if all(port["port"] != listens for port in spec["ports"]):
         # slurm.conf knows but one port, the one that slurmctld listens on.
-        spec["ports"].append(_port(f"{names.SLURMCTLD.name}-cluster"))
+        spec["ports"].append(_port(f"{names.SLURMCTLD.name}-cluster", listens))
     metadata = merge_metadata(controller.metadata, template.metadata, Labelled(labels=ours))
     return _service(controller, names.controller(name), metadata, spec)
 
@@ -81,9 +82,8 @@ def _endpoint(endpoint: MetricsEndpoint, interval: str, timeout: str) -> dict[st
     return {"path": endpoint.path, "port": names.SLURMCTLD.name, "scheme": "http", **given}
 
 
-def _port(name: str) -> dict[str, Any]:
-    port = names.SLURMCTLD
-    return {"name": name, "port": port.port, "targetPort": port.name, "protocol": "TCP"}
+def _port(name: str, number: int) -> dict[str, Any]:
+    return {"name": name, "port": number, "targetPort": names.SLURMCTLD.name, "protocol": "TCP"}
 
 
 def _service(

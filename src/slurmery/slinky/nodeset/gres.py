@@ -6,11 +6,12 @@
     gres.conf           AutoDetect=nvidia, or File=   how slurmd finds the devices
 
 Where extraConf says nothing, `derived` takes the number from the limits, but only if the other two are there:
-a node that claims GPUs it cannot find is refused by slurmctld. `problems` says what is amiss, in sentences.
+a node that claims GPUs it cannot find is refused by slurmctld. What slurm.conf and gres.conf do not say, the
+Controller writes, from `kinds` and `detection`. `problems` says what is amiss, in sentences.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +23,7 @@ MISMATCH = "GresMismatch"
 
 # nvidia.com/gpu, amd.com/gpu, nvidia.com/gpu.shared, nvidia.com/mig-1g.10gb, gpu.intel.com/i915
 _GPU_RESOURCE = re.compile(r"[^/]+/(gpu(\.shared)?|mig-.+)|gpu\.intel\.com/(i915|xe)")
+_DETECTORS = {"nvidia.com": "nvidia", "amd.com": "rsmi", "gpu.intel.com": "oneapi"}
 _COUNT = re.compile(r"([0-9]+)([kKmMgG]?)")
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 _WORD = re.compile(r'([A-Za-z]+)\s*=\s*("[^"]*"|\S+)')
@@ -58,6 +60,23 @@ def problems(places: Places) -> tuple[Problem, ...]:
     ]
     sentences += [sentence for sentence in [_other_number(given, places)] if sentence]
     return tuple(Problem(MISMATCH, sentence) for sentence in sentences)
+
+
+def kinds(limits: Mapping[str, Any], given: str) -> frozenset[str]:
+    """What Slurm must keep count of."""
+    return frozenset({*counts(given), *([GPU] if limited_gpus(limits) else [])})
+
+
+def makers(limits: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Whose GPUs the limits give, of those that slurmd can find by itself."""
+    named = {name.partition("/")[0] for each in limits if limited_gpus(each) for name in each}
+    return sorted(named & _DETECTORS.keys())
+
+
+def detection(limits: Iterable[Mapping[str, Any]]) -> str | None:
+    """The gres.conf by which slurmd finds all GPUs of the limits; None unless all are of one maker."""
+    found = makers(limits)
+    return f"AutoDetect={_DETECTORS[found[0]]}\n" if len(found) == 1 else None
 
 
 def counts(gres: str) -> dict[str, int]:

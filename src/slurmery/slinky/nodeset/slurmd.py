@@ -31,7 +31,7 @@ _CAPABILITIES: Final = ("BPF", "NET_ADMIN", "SYS_ADMIN", "SYS_NICE")
 
 def container(nodeset: NodeSet, observed: Observed) -> dict[str, Any]:
     """The container, with the user's laid over it."""
-    _fit(nodeset)
+    fitting(nodeset)
     live = {"httpGet": {"path": names.LIVEZ, "port": names.SLURMD.name}}
     # slurmd takes all jobs along when it is restarted, and a busy node answers late: hence the long timeout.
     patient = {**live, "failureThreshold": 6, "periodSeconds": 10, "timeoutSeconds": 10}
@@ -52,7 +52,7 @@ def container(nodeset: NodeSet, observed: Observed) -> dict[str, Any]:
 
 def problems(nodeset: NodeSet, observed: Observed) -> tuple[Problem, ...]:
     """What is wrong with what slurmd would say about its node."""
-    _fit(nodeset)
+    fitting(nodeset)
     try:
         given = conf.parameters(nodeset.spec.extra_conf)
     except conf.ConfError as error:
@@ -86,13 +86,15 @@ def _arguments(nodeset: NodeSet, observed: Observed) -> list[str]:
 
 
 def _gres(nodeset: NodeSet, observed: Observed, given: conf.Parameters) -> gres.Places:
-    types = text.settings(observed.controller.spec.extra_conf).get("grestypes", "")
+    said, stated = conf.value_of(given, "gres"), text.settings(observed.controller.spec.extra_conf)
+    types = frozenset(filter(None, stated.get("grestypes", "").split(",")))
     claims = nodeset.spec.template.spec.get("resourceClaims")
     return gres.Places(
         limits=limits(nodeset),
-        given=conf.value_of(given, "gres"),
-        types=frozenset(filter(None, types.split(","))),
-        conf=observed.gres_conf,
+        given=said,
+        # Where the user says nothing, the Controller does: `controller.gres`.
+        types=types if "grestypes" in stated else gres.kinds(limits(nodeset), said),
+        conf=gres.detection([limits(nodeset)]) if observed.gres_conf is None else observed.gres_conf,
         devices_beyond_limits=bool(claims) or _privileged(nodeset),
     )
 
@@ -138,6 +140,7 @@ def _privileges(nodeset: NodeSet) -> dict[str, Any]:
     return {"privileged": True, "capabilities": {"add": list(_CAPABILITIES)}}
 
 
-def _fit(nodeset: NodeSet) -> None:
+def fitting(nodeset: NodeSet) -> None:
+    """Refuse a NodeSet whose parts have not the shape of what they are read as."""
     fit("Container", nodeset.spec.slurmd, "spec.slurmd")
     fit("PodSpec", nodeset.spec.template.spec, "spec.template.spec")

@@ -1,9 +1,11 @@
 """What should be, for a RestApi: from the spec and the observed world to objects and conditions.
 
 something is wrong that a person must mend   the Service only; what runs is left as it is
+slurm.conf is not there yet                  the same, but nobody need do anything
 else                                         Service and Deployment
 """
 
+from dataclasses import replace
 from typing import Final
 
 from slurmery.api.slinky import RestApi
@@ -23,29 +25,31 @@ _DAEMON: Final = names.SLURMRESTD.name
 
 def decide(restapi: RestApi, observed: Observed) -> Plan:
     """The plan for a RestApi that is not being deleted."""
-    blocked = _obstacles(restapi, observed)
+    blocked = cluster.missing(restapi.spec.controller_ref, observed.controller, observed.slurm_key_hash)
     reached = attempt(blocked, lambda: service(restapi))
     workload = _workload(blocked, restapi, observed)
     desired = [Desired(SERVICES, reached)] if reached else []
+    awaited = _awaited(observed)
+    obstacles = [*blocked, *awaited]
     wanted = restapi.spec.replicas
+    moving = progressing(observed.rollout, wanted, _DAEMON, blocked=obstacles)
     return Plan(
-        desired=(*desired, *workload) if not blocked else tuple(desired),
+        desired=(*desired, *workload) if not obstacles else tuple(desired),
         conditions=(
-            ready(observed.rollout, wanted, _DAEMON, enough=1, blocked=blocked),
-            progressing(observed.rollout, wanted, _DAEMON, blocked=blocked),
+            ready(observed.rollout, wanted, _DAEMON, enough=1, blocked=obstacles),
+            moving if blocked or not awaited else replace(moving, status="True"),
             degraded(blocked),
         ),
-        prune=() if blocked else PRUNED,
+        prune=() if obstacles else PRUNED,
     )
 
 
-def _obstacles(restapi: RestApi, observed: Observed) -> list[Problem]:
-    """What must be there before anything is changed."""
-    problems = cluster.missing(restapi.spec.controller_ref, observed.controller, observed.slurm_key_hash)
-    if observed.controller and observed.slurm_conf_hash is None:
-        config = names.controller_config(observed.controller.metadata.name)
-        problems.append(Problem("ConfigNotFound", f"ConfigMap {config} with slurm.conf does not exist yet."))
-    return problems
+def _awaited(observed: Observed) -> list[Problem]:
+    """What the Controller has yet to make: nobody need mend that."""
+    if observed.controller is None or observed.slurm_conf_hash is not None:
+        return []
+    config = names.controller_config(observed.controller.metadata.name)
+    return [Problem("ConfigNotFound", f"ConfigMap {config} with slurm.conf does not exist yet.")]
 
 
 def _workload(blocked: list[Problem], restapi: RestApi, observed: Observed) -> tuple[Desired, ...]:

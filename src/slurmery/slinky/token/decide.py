@@ -34,7 +34,8 @@ def decide(token: Token, observed: Observed, *, now: datetime, jti: str) -> Plan
     if observed.current and not token.spec.refresh:
         problems = _no_longer_works(token, claims, now)
         left = claims.expires - now.timestamp() if claims and not problems else None
-        return Plan(desired=(), conditions=_conditions(token, problems), requeue=left)
+        kept = Desired(SECRETS, build.secret(token, observed.current), heir_of=observed.heir_of)
+        return Plan(desired=(kept,), conditions=_conditions(token, problems), requeue=left)
     if claims and observed.current and _good(token, claims, now):
         secret = build.secret(token, observed.current)
     else:
@@ -44,7 +45,7 @@ def decide(token: Token, observed: Observed, *, now: datetime, jti: str) -> Plan
     # One that was immutable before refresh was asked for cannot be changed, only replaced.
     policy = Policy.RECREATE if token.spec.refresh else Policy.CREATE_ONCE
     return Plan(
-        desired=(Desired(SECRETS, secret, policy),),
+        desired=(Desired(SECRETS, secret, policy, heir_of=observed.heir_of),),
         conditions=_conditions(token, []),
         prune=PRUNED,
         requeue=max(_SOONEST, (_due(claims) if token.spec.refresh else claims.expires) - now.timestamp()),

@@ -12,7 +12,7 @@ from slurmery.doors.plan import Plan
 from slurmery.kube.meta import Key
 from slurmery.kube.resources import SECRETS
 from slurmery.slinky import names
-from slurmery.slinky.token import build
+from slurmery.slinky.token import build, jwt
 from slurmery.slinky.token.decide import issued_at
 from slurmery.slinky.token.observed import Observed
 from slurmery.slinky.world import World
@@ -32,11 +32,22 @@ async def gather(world: World, token: Token) -> Gathered:
     namespace, at = token.metadata.namespace, build.place(token)
     # From the server, as the cache may not show the token of a moment ago: it would be issued twice.
     held = await world.contents.live(SECRETS, Key(namespace, at.secret)) or {}
+    current = held[at.key].decode(errors="replace") if at.key in held else None
     observed = Observed(
         key=await world.secret_value(namespace, token.spec.jwt_key),
-        current=held[at.key].decode(errors="replace") if at.key in held else None,
+        current=current,
+        heir_of=_testator(world, token, current) if current else "",
     )
     return Gathered(observed, datetime.now(UTC), str(uuid.uuid4()))
+
+
+def _testator(world: World, token: Token, current: str) -> str:
+    """The uid of the key's Secret, if upstream's operator made it the owner of a token of this user."""
+    view = world.caches.metadata[SECRETS].get(Key(token.metadata.namespace, build.place(token).secret))
+    owner, key = view.controller if view else None, token.spec.jwt_key
+    if owner is None or key is None or (owner.kind, owner.name) != (SECRETS.kind, key.name):
+        return ""
+    return owner.uid if jwt.issued_to(current) == build.username(token) else ""
 
 
 def labels(name: str) -> dict[str, str]:
