@@ -10,7 +10,8 @@ from slurmery.api.slinky import Controller, RestApi
 from slurmery.doors.views import Custom, read
 from slurmery.kube.errors import KubeError
 from slurmery.kube.meta import Key
-from slurmery.slinky.kinds import CONTROLLERS
+from slurmery.slinky import names
+from slurmery.slinky.kinds import CONTROLLERS, NODE_SETS
 from slurmery.slinky.restapi.build import endpoint
 from slurmery.slinky.world import World
 from slurmery.slurm.clusters import Clusters, Endpoint
@@ -21,7 +22,13 @@ from slurmery.slurm.tokens import SignedTokens
 Reach = Callable[[RestApi], str]
 
 # Jobs are asked for more often than partitions, so that most of the time theirs is the later answer.
-INTERVALS: Final[Mapping[Part, float]] = {Part.NODES: 5.0, Part.JOBS: 10.0, Part.PARTITIONS: 30.0}
+# Reservations are asked for only where a NodeSet has one.
+INTERVALS: Final[Mapping[Part, float]] = {
+    Part.NODES: 5.0,
+    Part.JOBS: 10.0,
+    Part.PARTITIONS: 30.0,
+    Part.RESERVATIONS: 15.0,
+}
 _FRESH_SECONDS: Final = 60.0
 
 # To partitions in one of these states no job can be submitted.
@@ -41,7 +48,7 @@ class Links:
     ) -> None:
         self.clusters = Clusters(self._tell)
         self.changed: list[Callable[[Key], None]] = []
-        """Called with the key of a Controller whose Slurm said something new of its nodes."""
+        """Called with the key of a Controller whose Slurm said something new of its nodes or reservations."""
         self._world = world
         self._reach = reach
         self._intervals = intervals
@@ -55,12 +62,17 @@ class Links:
             self.clusters.drop(str(key))
             return Snapshot()
         oldest = min(found, key=lambda one: (str(one.metadata.creation_timestamp), one.metadata.name))
-        at = Endpoint(self._reach(oldest), self._intervals)
+        at = Endpoint(self._reach(oldest), self._wanted(key))
         self.clusters.follow(str(key), at, SignedTokens(lambda: self._signing_key(key)))
         return self.clusters.snapshot(str(key))
 
+    def _wanted(self, key: Key) -> Mapping[Part, float]:
+        if any(reserves(view) for view in self._world.caches.users(NODE_SETS, CONTROLLERS, key)):
+            return self._intervals
+        return {part: pause for part, pause in self._intervals.items() if part is not Part.RESERVATIONS}
+
     def _tell(self, cluster: str, changes: Changes) -> None:
-        if changes.part is Part.NODES:
+        if changes.part in (Part.NODES, Part.RESERVATIONS):
             for told in self.changed:
                 told(Key(*cluster.split("/", 1)))
 
@@ -78,6 +90,13 @@ class Links:
     def _forget_deleted(self, old: Custom | None, new: Custom | None) -> None:
         if old and not new:
             self.clusters.drop(str(old.key))
+
+
+def reserves(nodeset: Custom) -> bool:
+    """Whether a NodeSet wants a reservation, or may have one that is to go."""
+    strategy = nodeset.spec.get("updateStrategy") or {}
+    held = names.RESERVATION_FINALIZER in (nodeset.metadata.finalizers or ())
+    return held or strategy.get("type") == "ScheduledUpdate"
 
 
 def job_partitions(snapshot: Snapshot) -> frozenset[str] | None:

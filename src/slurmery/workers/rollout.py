@@ -39,9 +39,12 @@ def rolling(
 def scheduled(
     workers: Sequence[Worker], revision: str, under_maintenance: Callable[[Worker], bool]
 ) -> tuple[str, ...]:
-    """The pods to replace during a maintenance reservation: the unhealthy, and those that it holds."""
+    """The pods to replace: the unhealthy, and those that a maintenance reservation holds right now.
+
+    One that still has jobs when the reservation ends is given back.
+    """
     old = [w for w in workers if w.revision != revision and not w.terminating]
-    return tuple(w.pod for w in old if not w.healthy or w.leaving or under_maintenance(w))
+    return tuple(w.pod for w in old if not w.healthy or under_maintenance(w))
 
 
 def limit(max_unavailable: int | str, total: int) -> int:

@@ -32,6 +32,8 @@ from slurmery.slinky.nodeset.decide import Decision, claims_of, decide, pod, spe
 from slurmery.slinky.nodeset.fleet import Fleet
 from slurmery.slinky.nodeset.gather import Gathered, gather
 from slurmery.slinky.nodeset.history import History
+from slurmery.slinky.nodeset.upkeep import Keeper, Upkeep
+from slurmery.slinky.nodeset.upkeep import decide as decide_upkeep
 from slurmery.slinky.nodeset.words import Told
 from slurmery.slinky.world import World
 from slurmery.slurm.snapshot import Part
@@ -62,7 +64,7 @@ class Reconcile:
         self._applier = applier
         self._reporter = reporter
         self._history = History(client)
-        self._told: dict[Key, Told] = defaultdict(Told)
+        self._keepers: dict[Key, Keeper] = defaultdict(Keeper)
 
     async def __call__(self, key: Key, /) -> Result:
         view = self._world.caches.custom[NODE_SETS].get(key)
@@ -76,20 +78,22 @@ class Reconcile:
         except ValueError as error:
             await self._reporter.report(view, misfit(NodeSet, view, error), {})
             return Result()
-        if not view.deleting and marks.FINALIZER not in (view.metadata.finalizers or ()):
-            await self._hold(view)
-        told = self._told[Key(key.namespace, nodeset.spec.controller_ref.name)]
+        told = self._keepers[Key(key.namespace, nodeset.spec.controller_ref.name)].told
         seen = await gather(self._world, self._links, self._fleet, told, nodeset)
         decision = decide(nodeset, seen)
+        upkeep = decide_upkeep(nodeset, seen, decision.standing)
+        await self._hold(view, upkeep)
         refused = [] if view.deleting else await self._apply(view, nodeset, seen)
         settled = self._fleet.expectations.settled(key)
         outcome = await self._act(nodeset, seen, decision, told) if settled else Outcome()
         await self._tell_pods(nodeset, seen, decision, outcome)
-        if view.deleting and settled and not seen.pods:
+        if view.deleting and settled and not seen.pods and not upkeep.reservation.held:
             await self._release(view)
             return Result()
+        refused += await self._keep(view, nodeset, seen, upkeep)
         conditions = degrade(status.conditions(nodeset, decision.standing), [*refused, *outcome.problems])
-        await self._reporter.report(view, conditions, status.fields(nodeset, decision.standing))
+        said = (*conditions, upkeep.reservation.condition) if upkeep.reservation.condition else conditions
+        await self._reporter.report(view, said, status.fields(nodeset, decision.standing))
         if decision.template and not view.deleting:
             in_use = {each.labels.get(names.HASH_LABEL, "") for each in seen.pods.values()}
             await self._history.keep(nodeset, decision.standing.revision, in_use)
@@ -146,13 +150,33 @@ class Reconcile:
 
         await concurrently(here, tolerantly(write, "FailedUpdate", outcome))
 
-    async def _hold(self, view: Custom) -> None:
-        await self._set_finalizers(view, [*(view.metadata.finalizers or ()), marks.FINALIZER])
+    async def _keep(self, view: Custom, nodeset: NodeSet, seen: Gathered, upkeep: Upkeep) -> list[Problem]:
+        """The rest of what Slurm should have of a NodeSet."""
+        cluster = Key(nodeset.metadata.namespace, nodeset.spec.controller_ref.name)
+        client = self._links.clusters.client(str(cluster))
+        if client is None:
+            return []
+        problems, events = await self._keepers[cluster].keep(client, nodeset, upkeep)
+        for event in events:
+            self._reporter.say(view, event)
+        if events and Part.RESERVATIONS in seen.slurm.snapshot.asked:
+            self._links.clusters.poke(str(cluster), Part.RESERVATIONS)
+        return problems
+
+    async def _hold(self, view: Custom, upkeep: Upkeep) -> None:
+        """A NodeSet may not go before its workers and its reservation, which come only after this."""
+        held = frozenset(view.metadata.finalizers or ())
+        reserved = {names.RESERVATION_FINALIZER}
+        wanted = held | {marks.FINALIZER}
+        wanted = wanted | reserved if upkeep.reservation.held else wanted - reserved
+        if wanted != held and not view.deleting:
+            await self._set_finalizers(view, sorted(wanted))
 
     async def _release(self, view: Custom) -> None:
         held = view.metadata.finalizers or ()
-        if marks.FINALIZER in held:
-            await self._set_finalizers(view, [each for each in held if each != marks.FINALIZER])
+        kept = [each for each in held if each not in (marks.FINALIZER, names.RESERVATION_FINALIZER)]
+        if len(kept) < len(held):
+            await self._set_finalizers(view, kept)
 
     async def _set_finalizers(self, view: Custom, finalizers: Sequence[str]) -> None:
         metadata = {"resourceVersion": view.metadata.resource_version, "finalizers": finalizers}

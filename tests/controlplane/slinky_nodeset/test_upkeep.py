@@ -1,0 +1,115 @@
+"""What a NodeSet keeps in order in Slurm, and on its pods, beside its workers' lives."""
+
+import asyncio
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from slurmery.kube.resources import EVENTS
+from slurmery.slinky import names
+from slurmery.slinky.kinds import NODE_SETS
+
+from .stage import Operator, Stage, until
+
+pytestmark = pytest.mark.usefixtures("operator")
+
+RESERVATION = "SlurmOperatorMaint-gpu"
+
+
+def scheduled(start: float) -> dict[str, Any]:
+    when = datetime.fromtimestamp(start, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {"type": "ScheduledUpdate", "scheduledUpdate": {"startTime": when, "duration": "30m"}}
+
+
+async def started(stage: Stage, *workers: str, **spec: Any) -> dict[str, Any]:
+    await stage.cluster()
+    await stage.nodeset(len(workers), **spec)
+    pods = await stage.there(*workers)
+    await stage.run(*workers)
+    await stage.says("Ready", "True")
+    return pods
+
+
+async def finalizers(stage: Stage) -> list[str]:
+    found = await stage.get(NODE_SETS, "gpu") or {"metadata": {}}
+    return list(found["metadata"].get("finalizers", ()))
+
+
+async def test_a_reservation_is_made_kept_and_removed(stage: Stage, operator: Operator) -> None:
+    start = int(time.time()) + 600
+    await started(stage, "gpu-0", "gpu-1", updateStrategy=scheduled(start))
+    await stage.says("ReservationCreated", "True", "holds 2 nodes")
+
+    made = stage.slurm.reservations[RESERVATION]
+    assert (made["start_time"], made["node_list"], made["users"]) == (start, "gpu-[0-1]", "slurm")
+    assert made["flags"] == ["IGNORE_JOBS", "MAINT", "SPEC_NODES"]
+    assert names.RESERVATION_FINALIZER in await finalizers(stage)
+
+    async def told() -> bool:
+        events = (await stage.client.list(EVENTS, stage.namespace)).items
+        return "ReservationCreated" in {each["reason"] for each in events}
+
+    await until(told)
+    stage.slurm.writes.clear()
+    await operator.kill()
+    operator.start()
+    await asyncio.sleep(4)
+    assert stage.slurm.writes == []
+
+    await stage.change(updateStrategy={"type": "OnDelete"})
+
+    async def released() -> bool:
+        return names.RESERVATION_FINALIZER not in await finalizers(stage)
+
+    await until(released)
+    assert stage.slurm.reservations == {}
+
+
+async def test_workers_are_replaced_inside_of_the_reservation_alone(stage: Stage) -> None:
+    before = await started(stage, "gpu-0", updateStrategy=scheduled(time.time() + 600))
+    await stage.says("ReservationCreated", "True")
+    await stage.change(extraConf="Weight=5")
+    await stage.says("Progressing", "True")
+    await asyncio.sleep(2)
+    assert not stage.slurm.drained("gpu-0")
+
+    stage.slurm.says("gpu-0", "IDLE", "MAINTENANCE", reservation=RESERVATION)
+
+    async def replaced() -> bool:
+        pod = (await stage.pods()).get("gpu-0")
+        return bool(pod) and pod["metadata"]["uid"] != before["gpu-0"]["metadata"]["uid"]
+
+    await until(replaced)
+
+
+async def test_a_worker_still_busy_when_the_reservation_ends_is_given_back(stage: Stage) -> None:
+    await started(stage, "gpu-0", updateStrategy=scheduled(time.time() + 600))
+    stage.slurm.says("gpu-0", "ALLOCATED", "MAINTENANCE", reservation=RESERVATION)
+    await stage.change(extraConf="Weight=5")
+    await stage.says("Progressing", "True", "update waits: it has running jobs")
+    assert stage.slurm.drained("gpu-0")
+
+    reason = stage.slurm.reason("gpu-0")
+    stage.slurm.says("gpu-0", "ALLOCATED", "DRAIN", reason=reason, reservation="")
+
+    async def given_back() -> bool:
+        return not stage.slurm.drained("gpu-0")
+
+    await until(given_back)
+
+
+async def test_a_nodeset_waits_for_slurm_to_drop_its_reservation(stage: Stage) -> None:
+    await started(stage, "gpu-0", updateStrategy=scheduled(time.time() + 600))
+    await stage.says("ReservationCreated", "True")
+    stage.slurm.silent = True
+    await stage.says("Degraded", "True", "Slurm gives no answer")
+    await stage.delete_pod("gpu-0")
+    await stage.delete(NODE_SETS, "gpu")
+    await stage.says("Degraded", "True", "whether the maintenance reservation is gone")
+    assert RESERVATION in stage.slurm.reservations
+
+    stage.slurm.silent = False
+    await stage.gone(NODE_SETS, "gpu")
+    assert stage.slurm.reservations == {}
