@@ -79,7 +79,7 @@ async def test_workers_are_replaced_inside_of_the_reservation_alone(stage: Stage
 
     async def replaced() -> bool:
         pod = (await stage.pods()).get("gpu-0")
-        return bool(pod) and pod["metadata"]["uid"] != before["gpu-0"]["metadata"]["uid"]
+        return pod is not None and pod["metadata"]["uid"] != before["gpu-0"]["metadata"]["uid"]
 
     await until(replaced)
 

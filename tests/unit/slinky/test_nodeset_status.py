@@ -179,9 +179,9 @@ PROTECTED = {names.POD_PROTECT_LABEL: "true"}
 def test_busy_workers_are_protected_until_they_are_known_to_be_free(
     facts: dict[str, Any], before: dict[str, str], label: str | None
 ) -> None:
-    patch = protection(nodeset(), worker(**facts), pod(labels=before))
+    labels = protection(nodeset(), worker(**facts), pod(labels=before))
 
-    assert (patch["metadata"]["labels"][names.POD_PROTECT_LABEL] if patch else "unchanged") == label
+    assert (labels[names.POD_PROTECT_LABEL] if labels else "unchanged") == label
 
 
 def test_a_user_may_do_without_protection() -> None:

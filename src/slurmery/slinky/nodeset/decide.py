@@ -32,12 +32,15 @@ class Decision:
     template: Mapping[str, Any] | None = None
 
 
-def decide(nodeset: NodeSet, seen: Gathered) -> Decision:
-    """From all that is known. While no pod could be made, none is replaced either."""
+def decide(nodeset: NodeSet, seen: Gathered, propagated: Sequence[str] = ()) -> Decision:
+    """From all that is known. While no pod could be made, none is replaced either.
+
+    `propagated` are types of node conditions that a drain's reason tells of.
+    """
     made, blocked = _template(nodeset, seen)
     contents = template.content_hashes(nodeset, seen.observed) if made and seen.observed else {}
     digest = _digest(nodeset)
-    scene = Scene(nodeset, digest, contents, seen.hosts, seen.slurm, seen.now)
+    scene = Scene(nodeset, digest, contents, seen.hosts, seen.slurm, seen.now, propagated)
     workers = observe(scene, [pod for pod in seen.pods.values() if of_mode(nodeset, pod)])
     others = observe(scene, [pod for pod in seen.pods.values() if not of_mode(nodeset, pod)])
     hosts = _hosts(nodeset, seen, made, workers)

@@ -32,7 +32,8 @@ from slurmery.slinky.nodeset.decide import Decision, claims_of, decide, pod, spe
 from slurmery.slinky.nodeset.fleet import Fleet
 from slurmery.slinky.nodeset.gather import Gathered, gather
 from slurmery.slinky.nodeset.history import History
-from slurmery.slinky.nodeset.upkeep import Keeper, Upkeep
+from slurmery.slinky.nodeset.keeper import Keeper
+from slurmery.slinky.nodeset.upkeep import Upkeep
 from slurmery.slinky.nodeset.upkeep import decide as decide_upkeep
 from slurmery.slinky.nodeset.words import Told
 from slurmery.slinky.world import World
@@ -56,6 +57,7 @@ class Reconcile:
         *,
         applier: Applier,
         reporter: Reporter,
+        propagated: Sequence[str] = (),
     ) -> None:
         self._client = client
         self._world = world
@@ -63,6 +65,7 @@ class Reconcile:
         self._fleet = fleet
         self._applier = applier
         self._reporter = reporter
+        self._propagated = propagated
         self._history = History(client)
         self._keepers: dict[Key, Keeper] = defaultdict(Keeper)
 
@@ -80,13 +83,13 @@ class Reconcile:
             return Result()
         told = self._keepers[Key(key.namespace, nodeset.spec.controller_ref.name)].told
         seen = await gather(self._world, self._links, self._fleet, told, nodeset)
-        decision = decide(nodeset, seen)
+        decision = decide(nodeset, seen, self._propagated)
         upkeep = decide_upkeep(nodeset, seen, decision.standing)
         await self._hold(view, upkeep)
         refused = [] if view.deleting else await self._apply(view, nodeset, seen)
         settled = self._fleet.expectations.settled(key)
         outcome = await self._act(nodeset, seen, decision, told) if settled else Outcome()
-        await self._tell_pods(nodeset, seen, decision, outcome)
+        await self._tell_pods(nodeset, seen, decision, upkeep, outcome)
         if view.deleting and settled and not seen.pods and not upkeep.reservation.held:
             await self._release(view)
             return Result()
@@ -134,7 +137,7 @@ class Reconcile:
         return outcome
 
     async def _tell_pods(
-        self, nodeset: NodeSet, seen: Gathered, decision: Decision, outcome: Outcome
+        self, nodeset: NodeSet, seen: Gathered, decision: Decision, upkeep: Upkeep, outcome: Outcome
     ) -> None:
         """What Slurm says of the workers, where people and budgets look for it."""
         now = datetime.fromtimestamp(seen.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -143,8 +146,11 @@ class Reconcile:
 
         async def write(worker: Worker) -> None:
             live = seen.pods[worker.pod]
-            if label := status.protection(nodeset, worker, live):
-                await self._client.patch(PODS, live.key, label)
+            labels = status.protection(nodeset, worker, live)
+            notes = upkeep.notes.get(worker.pod)
+            if labels or notes:
+                metadata = {"uid": live.metadata.uid, "labels": labels or {}, "annotations": notes or {}}
+                await self._client.patch(PODS, live.key, {"metadata": metadata})
             if said := status.pod_conditions(worker, live, now):
                 await self._client.patch(PODS, live.key, said, kind="strategic", subresource="status")
 
@@ -155,7 +161,7 @@ class Reconcile:
         cluster = Key(nodeset.metadata.namespace, nodeset.spec.controller_ref.name)
         client = self._links.clusters.client(str(cluster))
         if client is None:
-            return []
+            return [*upkeep.problems]
         problems, events = await self._keepers[cluster].keep(client, nodeset, upkeep)
         for event in events:
             self._reporter.say(view, event)

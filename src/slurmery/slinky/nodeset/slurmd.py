@@ -20,7 +20,7 @@ record=$(scontrol --oneliner show node "$node") || exit 0
 case $record in *" Reason="*) reason=${{record#* Reason=}} ;; *) reason= ;; esac
 case $reason in
   '' | '{names.REASON_PREFIX}'*)
-    scontrol update nodename="$node" state=down reason='{names.REASON_PREFIX}Pod is terminating'
+    scontrol update nodename="$node" state=down reason='{names.FAREWELL}'
     ;;
 esac
 """

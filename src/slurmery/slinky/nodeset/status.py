@@ -104,8 +104,8 @@ def pod_conditions(worker: Worker, pod: WorkerPod, now: str) -> dict[str, Any] |
     return {"status": {"conditions": [*changed, *stale]}} if changed or stale else None
 
 
-def protection(nodeset: NodeSet, worker: Worker, pod: WorkerPod) -> dict[str, Any] | None:
-    """The patch that keeps others from evicting a busy worker, or lets them; None if nothing changes.
+def protection(nodeset: NodeSet, worker: Worker, pod: WorkerPod) -> dict[str, str | None] | None:
+    """The label that keeps others from evicting a busy worker, or lets them; None if nothing changes.
 
     What was protected stays so for as long as nobody can tell whether it is busy.
     """
@@ -118,7 +118,7 @@ def protection(nodeset: NodeSet, worker: Worker, pod: WorkerPod) -> dict[str, An
         return None
     if wanted == protected:
         return None
-    return {"metadata": {"labels": {names.POD_PROTECT_LABEL: _PROTECTED if wanted else None}}}
+    return {names.POD_PROTECT_LABEL: _PROTECTED if wanted else None}
 
 
 def _updated(standing: Standing) -> int:
