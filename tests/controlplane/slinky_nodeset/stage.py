@@ -23,8 +23,9 @@ from slurmery.kube.controller import TerminalError, not_only_status
 from slurmery.kube.errors import NotFoundError
 from slurmery.kube.meta import Key, Resource
 from slurmery.kube.observed import Cached
-from slurmery.kube.resources import CONTROLLER_REVISIONS, PODS, SECRETS
+from slurmery.kube.resources import CONTROLLER_REVISIONS, NODES, PODS, SECRETS
 from slurmery.kube.runtime import Listen, Runtime
+from slurmery.slinky import names
 from slurmery.slinky.caches import Caches
 from slurmery.slinky.kinds import CONTROLLERS, NODE_SETS, REST_APIS
 from slurmery.slinky.links import Links
@@ -39,6 +40,12 @@ Object = dict[str, Any]
 OPERATOR = "the NodeSet operator under test"
 KEYS = {"slurmKeyRef": {"name": "keys", "key": "slurm.key"}, "jwtKeyRef": {"name": "keys", "key": "jwt.key"}}
 REF = {"controllerRef": {"name": "slurm"}}
+BINDINGS = Resource("", "v1", "bindings", "Binding")
+KEYS_OF_HOSTS = {
+    "topology": names.TOPOLOGY_SPEC,
+    "features": names.FEATURES_SPEC,
+    "reason": names.NODE_CORDON_REASON,
+}
 _FOLLOWED = (Part.NODES, Part.JOBS, Part.RESERVATIONS)
 WRITES = {"create", "update", "patch", "delete", "deletecollection"}
 
@@ -208,6 +215,21 @@ class Stage:
                 kind="strategic",
                 subresource="status",
             )
+
+    async def host(self, name: str, **annotations: str) -> str:
+        """A Kubernetes node of this test's own, with annotations of ours; its name."""
+        name = f"{self.namespace}-{name}"
+        metadata = {
+            "name": name,
+            "annotations": {KEYS_OF_HOSTS[key]: text for key, text in annotations.items()},
+        }
+        await self.client.create(NODES, {"apiVersion": "v1", "kind": "Node", "metadata": metadata})
+        return name
+
+    async def bind(self, pod: str, host: str) -> None:
+        """Put a pod on a Kubernetes node, as the scheduler does."""
+        target = {"apiVersion": "v1", "kind": "Node", "name": host}
+        await self.client.create(BINDINGS, {**self._head(BINDINGS, pod), "target": target})
 
     async def says(self, kind: str, status: str, words: str = "") -> Object:
         """Wait for a condition of the NodeSet."""

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from slurmery.kube.resources import EVENTS
+from slurmery.kube.meta import Key
+from slurmery.kube.resources import EVENTS, NODES
 from slurmery.slinky import names
 from slurmery.slinky.kinds import NODE_SETS
 
@@ -113,3 +114,89 @@ async def test_a_nodeset_waits_for_slurm_to_drop_its_reservation(stage: Stage) -
     stage.slurm.silent = False
     await stage.gone(NODE_SETS, "gpu")
     assert stage.slurm.reservations == {}
+
+
+async def test_a_worker_is_known_to_slurm_by_its_pod_and_by_what_its_node_says(
+    stage: Stage, operator: Operator
+) -> None:
+    good = await stage.host("good", topology="tree:s1", features="ib, fast")
+    bad = await stage.host("bad", topology="bad:s9", features="slow")
+    await stage.cluster()
+    await stage.nodeset(2)
+    await stage.there("gpu-0", "gpu-1")
+    await stage.bind("gpu-0", good)
+    await stage.bind("gpu-1", bad)
+    await stage.run("gpu-0", "gpu-1")
+
+    async def told() -> bool:
+        records = [stage.slurm.nodes[name] for name in ("gpu-0", "gpu-1")]
+        return all("features" in each and "comment" in each for each in records)
+
+    await until(told)
+    refused = await stage.says("Degraded", "True", "Requested topology configuration is not available")
+    assert "gpu-1" in refused["message"]
+    first, second = stage.slurm.nodes["gpu-0"], stage.slurm.nodes["gpu-1"]
+    assert (first["topology"], first["features"]) == ("tree:s1", ["k8s/fast", "k8s/ib"])
+    assert ("topology" in second, second["features"]) == (False, ["k8s/slow"])
+    assert f'"podName":"gpu-0","node":"{good}"' in first["comment"]
+    pods = await stage.pods()
+    assert pods["gpu-0"]["metadata"]["annotations"][names.TOPOLOGY_SPEC] == "tree:s1"
+
+    await asyncio.sleep(3)
+    stage.slurm.writes.clear()
+    stage.writes()
+    await asyncio.sleep(8)
+    assert (stage.slurm.writes, stage.writes()) == ([], [])
+    await operator.kill()
+
+
+async def test_a_cordoned_node_drains_its_worker_with_the_reason_that_was_given(stage: Stage) -> None:
+    host = await stage.host("h", reason="new fan\ttoday")
+    await stage.cluster()
+    await stage.nodeset(1)
+    await stage.there("gpu-0")
+    await stage.bind("gpu-0", host)
+    await stage.run("gpu-0")
+    await stage.client.patch(NODES, Key("", host), {"spec": {"unschedulable": True}})
+
+    async def drained() -> bool:
+        return stage.slurm.drained("gpu-0")
+
+    await until(drained)
+    assert stage.slurm.reason("gpu-0") == "slurm-operator: new fan today"
+    await stage.client.patch(NODES, Key("", host), {"spec": {"unschedulable": None}})
+
+    async def given_back() -> bool:
+        return not stage.slurm.drained("gpu-0")
+
+    await until(given_back)
+
+
+async def test_a_pod_says_until_when_its_jobs_may_run(stage: Stage) -> None:
+    await started(stage, "gpu-0")
+    stage.slurm.says("gpu-0", "ALLOCATED")
+    job = {"job_id": 1, "job_state": ["RUNNING"], "nodes": "gpu-0", "start_time": 3600, "time_limit": 10}
+    stage.slurm.jobs = [job]
+
+    async def deadline() -> str:
+        pod = (await stage.pods())["gpu-0"]
+        return str(pod["metadata"]["annotations"].get(names.POD_DEADLINE, ""))
+
+    assert await until(deadline) == "1970-01-01T01:10:00Z"
+    stage.slurm.jobs = []
+    stage.slurm.says("gpu-0", "IDLE")
+
+    async def over() -> bool:
+        return not await deadline()
+
+    await until(over, 45)
+
+
+async def test_a_node_that_went_down_with_its_pod_is_back_with_the_next(stage: Stage) -> None:
+    await started(stage, "gpu-0")
+    stage.slurm.says("gpu-0", "DOWN", reason=names.FAREWELL, reason_changed_at=int(time.time()) - 60)
+
+    async def back() -> bool:
+        return bool(stage.slurm.nodes["gpu-0"]["state"] == ["IDLE"])
+
+    await until(back)

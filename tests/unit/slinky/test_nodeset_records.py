@@ -34,10 +34,8 @@ def test_the_record_says_which_pod_it_is() -> None:
     assert said(node(comment=COMMENT)) == []
 
 
-@pytest.mark.parametrize(
-    "facts", [{"fresh": False}, {"ready": False}, {"terminating": True}, {"slurm": None}]
-)
-def test_nothing_is_said_of_a_worker_that_is_not_well_known_to_be_well(facts: dict[str, Any]) -> None:
+@pytest.mark.parametrize("facts", [{"ready": False}, {"terminating": True}, {"slurm": None}])
+def test_nothing_is_said_of_a_worker_that_is_not_well(facts: dict[str, Any]) -> None:
     assert records.words(nodeset(), [worker(**({"slurm": node()} | facts))], {"h1": host()}) == ()
 
 

@@ -53,7 +53,8 @@ class Keeper:
         """One pass; the answer is what could not be done, and what to tell of what was."""
         tasks = [*_tasks(slurm, names.reservation(nodeset.metadata.name), upkeep)]
         problems = [known for each in tasks if (known := self._refusals.recall(each.asked))]
-        waiting = [each for each in reversed(tasks) if not self._refusals.recall(each.asked)]
+        sure = [each for each in reversed(tasks) if each.name not in upkeep.unsure]
+        waiting = [each for each in sure if not self._refusals.recall(each.asked)]
         events: list[Event] = []
 
         async def work() -> None:
@@ -61,18 +62,17 @@ class Keeper:
                 task = waiting.pop()
                 try:
                     await task.work()
+                    events.extend([task.event] if task.event else [])
+                    self.told.note(task.name)
                 except NotFoundError:
                     continue  # what is gone needs no change
                 except (UnreachableError, DeadlineError) as error:
                     waiting.clear()
                     problems.append(_problem(task, error))
+                    self.told.note(task.name)  # it may have taken effect
                 except SlurmError as error:
                     problems.append(_problem(task, error))
                     self._refusals.note(task.asked, problems[-1])
-                else:
-                    events.extend([task.event] if task.event else [])
-                finally:
-                    self.told.note(task.name)  # also after an error: it may have taken effect
 
         try:
             async with asyncio.timeout(_PATIENCE), asyncio.TaskGroup() as workers:

@@ -100,7 +100,7 @@ class Reconcile:
         if decision.template and not view.deleting:
             in_use = {each.labels.get(names.HASH_LABEL, "") for each in seen.pods.values()}
             await self._history.keep(nodeset, decision.standing.revision, in_use)
-        return Result(_SOON if _unsettled(decision, outcome) else _LATER)
+        return Result(_SOON if _unsettled(decision, outcome) or _unsure(decision, seen) else _LATER)
 
     async def _apply(self, view: Custom, nodeset: NodeSet, seen: Gathered) -> list[Problem]:
         """The objects around the workers; the answer is what the server would not have."""
@@ -187,6 +187,12 @@ class Reconcile:
     async def _set_finalizers(self, view: Custom, finalizers: Sequence[str]) -> None:
         metadata = {"resourceVersion": view.metadata.resource_version, "finalizers": finalizers}
         await self._client.patch(NODE_SETS, view.key, {"metadata": metadata})
+
+
+def _unsure(decision: Decision, seen: Gathered) -> bool:
+    """Whether Slurm's next answer is waited for, as its last one may not know yet what it was told."""
+    answering = not seen.slurm.snapshot.nodes.error
+    return answering and any(not worker.fresh for worker in decision.standing.workers)
 
 
 def _unsettled(decision: Decision, outcome: Outcome) -> bool:

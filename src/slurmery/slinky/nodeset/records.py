@@ -6,7 +6,7 @@
     state       a node that was set down when its pod ended, as it says itself, is back with a new pod
 
 Without an annotation, a topology is left as it is: Slurm runs no job on a node whose topology was emptied.
-Only healthy workers are spoken of, and only after a fresh word of Slurm's.
+Only healthy workers are spoken of.
 """
 
 import json
@@ -26,7 +26,7 @@ from slurmery.workers.model import Worker
 
 # What may stand in a list of Slurm's; the rest means something there, or to the shell that starts slurmd.
 _FEATURE: Final = re.compile(r"[A-Za-z0-9_.:/=+@%-]+")
-_TOPOLOGY: Final = re.compile(r"[A-Za-z0-9_.:/,+-]+")
+_TOPOLOGY: Final = re.compile(r"[A-Za-z0-9_.:/,-]+")
 
 
 def words(nodeset: NodeSet, workers: Iterable[Worker], hosts: Mapping[str, Host]) -> tuple[Word, ...]:
@@ -34,7 +34,7 @@ def words(nodeset: NodeSet, workers: Iterable[Worker], hosts: Mapping[str, Host]
     return tuple(
         (worker.slurm_name, update)
         for worker in workers
-        if worker.healthy and worker.fresh and worker.slurm
+        if worker.healthy and worker.slurm
         for update in _updates(nodeset, worker, worker.slurm, hosts.get(worker.host))
     )
 

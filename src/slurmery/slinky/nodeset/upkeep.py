@@ -24,10 +24,14 @@ _RESERVATIONS_FRESH: Final = 60.0
 
 @dataclass(frozen=True)
 class Upkeep:
-    """What to do now; an empty one is nothing. `notes` are by pod."""
+    """What to do now; an empty one is nothing. `notes` are by pod.
+
+    Nothing is said of the nodes that are `unsure`: what Slurm told of them may be old.
+    """
 
     reservation: Steps = field(default_factory=Steps)
     words: tuple[Word, ...] = ()
+    unsure: frozenset[str] = frozenset()
     ghosts: tuple[str, ...] = ()
     notes: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
@@ -43,6 +47,7 @@ def decide(nodeset: NodeSet, seen: Gathered, standing: Standing) -> Upkeep:
     return Upkeep(
         reservation=steps,
         words=records.words(nodeset, standing.workers, seen.hosts),
+        unsure=frozenset(each.slurm_name for each in standing.workers if not each.fresh),
         ghosts=ghosts.found(nodeset, seen.slurm, seen.pods, seen.hosts),
         notes={pod: changed for pod, changed in written.items() if changed},
         problems=(*steps.problems, *records.problems(standing.workers, seen.hosts)),
