@@ -147,7 +147,7 @@ async def test_a_node_that_slurm_refuses_harms_no_other(stage: Stage) -> None:
     assert set(stage.slurm.nodes) == {"gpu-1", "gpu-2"}
     assert "gpu-7" in stage.cluster.names(PODS)
     assert [problem.message for problem in outcome.problems] == [
-        "Slurm refused a change of node gpu-0: bad node."
+        "Slurm could not be told about node gpu-0: bad node."
     ]
 
 

@@ -1,26 +1,26 @@
-"""Doing what upkeep there is: a call to Slurm for each thing, several at once, none waited for long."""
+"""Doing what upkeep there is in Slurm. What it refused is asked for again only later, but stays on record."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
+from collections.abc import Awaitable, Hashable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol
 
 from slurmery.api.slinky import NodeSet
 from slurmery.doors.conditions import Event, Problem
 from slurmery.slinky import names
+from slurmery.slinky.nodeset.errands import UNANSWERED, Errand, run
 from slurmery.slinky.nodeset.refusals import Refusals
 from slurmery.slinky.nodeset.reservation import Steps, event
 from slurmery.slinky.nodeset.upkeep import Upkeep
 from slurmery.slinky.nodeset.words import Told
-from slurmery.slurm.errors import DeadlineError, NotFoundError, SlurmError, UnreachableError
+from slurmery.slurm.errors import NotFoundError
 from slurmery.slurm.requests import NodeUpdate, ReservationRequest
 
-# All calls of one pass together: a reconcile does not wait for a Slurm that hangs.
-_PATIENCE: Final = 5.0
-_AT_ONCE: Final = 8
-_TOLD: Final = 3
+_FEW: Final = 3
+_FAILED: Final = "SlurmUpdateFailed"
+
+# What is asked for, how, and what to tell of it once it is done.
+_Task = tuple[Hashable, Errand, Event | None]
 
 
 class Slurm(Protocol):
@@ -32,18 +32,8 @@ class Slurm(Protocol):
     def delete_reservation(self, name: str) -> Awaitable[None]: ...
 
 
-@dataclass(frozen=True)
-class _Task:
-    """One change: `asked` tells it from others, `name` is what it is about."""
-
-    asked: Hashable
-    name: str
-    work: Callable[[], Awaitable[None]]
-    event: Event | None = None
-
-
 class Keeper:
-    """Does what upkeep there is in one cluster. What Slurm refused is not asked for again at once."""
+    """Of one cluster."""
 
     def __init__(self) -> None:
         self.told = Told()
@@ -51,47 +41,36 @@ class Keeper:
 
     async def keep(self, slurm: Slurm, nodeset: NodeSet, upkeep: Upkeep) -> tuple[list[Problem], list[Event]]:
         """One pass; the answer is what could not be done, and what to tell of what was."""
-        tasks = [*_tasks(slurm, names.reservation(nodeset.metadata.name), upkeep)]
-        problems = [known for each in tasks if (known := self._refusals.recall(each.asked))]
-        sure = [each for each in reversed(tasks) if each.name not in upkeep.unsure]
-        waiting = [each for each in sure if not self._refusals.recall(each.asked)]
+        problems, due = [*upkeep.problems], list[_Task]()
+        for task in _tasks(slurm, names.reservation(nodeset.metadata.name), upkeep):
+            if known := self._refusals.recall(task[0]):
+                problems.append(known)
+            elif task[1].about not in upkeep.unsure:
+                due.append(task)
+        tasks = {id(errand): (asked, done) for asked, errand, done in due}
         events: list[Event] = []
-
-        async def work() -> None:
-            while waiting:
-                task = waiting.pop()
-                try:
-                    await task.work()
-                    events.extend([task.event] if task.event else [])
-                    self.told.note(task.name)
-                except NotFoundError:
-                    continue  # what is gone needs no change
-                except (UnreachableError, DeadlineError) as error:
-                    waiting.clear()
-                    problems.append(_problem(task, error))
-                    self.told.note(task.name)  # it may have taken effect
-                except SlurmError as error:
-                    problems.append(_problem(task, error))
-                    self._refusals.note(task.asked, problems[-1])
-
-        try:
-            async with asyncio.timeout(_PATIENCE), asyncio.TaskGroup() as workers:
-                for _ in range(min(_AT_ONCE, len(waiting))):
-                    workers.create_task(work())
-        except TimeoutError:
-            problems.append(Problem("SlurmUpdateFailed", "Slurm takes too long to answer."))
-        return _few([*upkeep.problems, *problems]), events
+        for errand, error in await run([errand for _, errand, _ in due]):
+            asked, done = tasks[id(errand)]
+            if error is None or isinstance(error, UNANSWERED):
+                self.told.note(errand.about)
+            if error is None:
+                events += [done] if done else []
+            elif not isinstance(error, NotFoundError):  # what is gone needs no change
+                problems.append(Problem(_FAILED, f"Slurm could not be told about {errand.about}: {error}."))
+                if not isinstance(error, UNANSWERED):
+                    self._refusals.note(asked, problems[-1])
+        return _few(problems), events
 
 
 def _tasks(slurm: Slurm, reservation: str, upkeep: Upkeep) -> Iterator[_Task]:
     for name, update in upkeep.words:
-        yield _Task((name, update), name, partial(slurm.update_node, name, update))
+        yield (name, update), Errand(name, partial(slurm.update_node, name, update)), None
     for name in upkeep.ghosts:
-        yield _Task(name, name, partial(slurm.delete_node, name), _pruned(name))
+        yield name, Errand(name, partial(slurm.delete_node, name)), _pruned(name)
     steps = upkeep.reservation
     if steps.remove or steps.request:
-        asked = (reservation, steps.remove, steps.request)
-        yield _Task(asked, reservation, partial(_reserve, slurm, reservation, steps), event(steps))
+        work = partial(_reserve, slurm, reservation, steps)
+        yield (reservation, steps.remove, steps.request), Errand(reservation, work), event(steps)
 
 
 async def _reserve(slurm: Slurm, name: str, steps: Steps) -> None:
@@ -107,13 +86,8 @@ def _pruned(name: str) -> Event:
     return Event("Normal", "DefunctSlurmNodePruned", "Prune", note)
 
 
-def _problem(task: _Task, error: SlurmError) -> Problem:
-    return Problem("SlurmUpdateFailed", f"Slurm could not be told about {task.name}: {error}.")
-
-
 def _few(problems: Sequence[Problem]) -> list[Problem]:
     """In the order of their sentences, so that a condition does not change with the order of answers."""
     told = sorted(problems, key=lambda each: each.message)
-    more = len(told) - _TOLD
-    rest = [Problem("SlurmUpdateFailed", f"And so for {more} more.")] if more > 0 else []
-    return [*told[:_TOLD], *rest]
+    more = len(told) - _FEW
+    return [*told[:_FEW], *([Problem(_FAILED, f"And so for {more} more.")] if more > 0 else [])]
