@@ -191,7 +191,8 @@ class Reconcile:
 
 def _unsure(decision: Decision, seen: Gathered) -> bool:
     """Whether Slurm's next answer is waited for, as its last one may not know yet what it was told."""
-    answering = not seen.slurm.snapshot.nodes.error
+    snapshot = seen.slurm.snapshot
+    answering = not snapshot.nodes.error and not snapshot.jobs.error
     return answering and any(not worker.fresh for worker in decision.standing.workers)
 
 

@@ -145,7 +145,7 @@ class _Plan:
 
     def present(self, nodes: Set[str], found: Reservation, seen: Seen) -> Steps:
         start, end = found.start_time or 0, found.end_time or 0
-        there = frozenset(hostlist.expand(found.node_list))
+        there = frozenset(found.node_names)
         begun = start <= seen.now
         # A worker that is replaced right now is away for a moment, and comes back to the reservation.
         wanted = (nodes | there) & seen.known if begun else nodes

@@ -17,6 +17,7 @@ from slurmery.slinky.nodeset.reservation import Seen, Steps, requested
 from slurmery.slinky.nodeset.reservation import decide as decide_reservation
 from slurmery.slinky.nodeset.status import Standing
 from slurmery.slinky.nodeset.words import Word
+from slurmery.slurm.errors import GarbledError
 from slurmery.slurm.snapshot import NEVER
 
 _RESERVATIONS_FRESH: Final = 60.0
@@ -55,11 +56,16 @@ def decide(nodeset: NodeSet, seen: Gathered, standing: Standing) -> Upkeep:
 
 
 def _reservation(nodeset: NodeSet, seen: Gathered, standing: Standing) -> Steps:
-    if seen.observed is None or marks.forced(nodeset.metadata.annotations):
+    given_up = nodeset.metadata.deletion_timestamp and marks.forced(nodeset.metadata.annotations)
+    if seen.observed is None or given_up:
         return Steps()  # nobody is left to ask, or a person will not wait for the answer
     slurm, name = seen.slurm, names.reservation(nodeset.metadata.name)
     listed = slurm.snapshot.reservations
     news = listed.taken_at > slurm.told.get(name, NEVER) and listed.fresh(slurm.clock, _RESERVATIONS_FRESH)
     nodes = frozenset(each.slurm_name for each in standing.workers if each.slurm)
     found = Seen(listed.get(name), slurm.snapshot.nodes.keys(), seen.now) if news else None
-    return decide_reservation(nodeset, nodes, requested(nodeset, standing.desired), found)
+    wanted = requested(nodeset, standing.desired)
+    try:
+        return decide_reservation(nodeset, nodes, wanted, found)
+    except GarbledError:
+        return decide_reservation(nodeset, nodes, wanted, None)
