@@ -5,7 +5,9 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
-from slurmery.slinky.links import job_partitions
+from slurmery.doors.views import Custom
+from slurmery.slinky import names
+from slurmery.slinky.links import job_partitions, reserves
 from slurmery.slurm.model import Job
 from slurmery.slurm.records import Partition
 from slurmery.slurm.snapshot import Snapshot, View
@@ -46,3 +48,19 @@ async def test_without_an_answer_nothing_is_known() -> None:
 
 async def test_jobs_that_were_listed_before_the_partition_was_seen_closed_do_not_count() -> None:
     assert job_partitions(snapshot({"gpu": "DRAIN"}, {}, partitions_at=0, jobs_at=-1)) is None
+
+
+@pytest.mark.parametrize(
+    ("finalizers", "strategy", "asked"),
+    [
+        ([], {}, False),
+        ([], {"updateStrategy": {"type": "ScheduledUpdate"}}, True),
+        ([names.RESERVATION_FINALIZER], {"updateStrategy": {"type": "OnDelete"}}, True),
+    ],
+)
+async def test_reservations_are_asked_for_only_where_a_nodeset_has_or_had_one(
+    finalizers: list[str], strategy: dict[str, object], asked: bool
+) -> None:
+    view = msgspec.convert({"metadata": {"name": "gpu", "finalizers": finalizers}, "spec": strategy}, Custom)
+
+    assert reserves(view) is asked
