@@ -48,7 +48,7 @@ class Links:
     ) -> None:
         self.clusters = Clusters(self._tell)
         self.changed: list[Callable[[Key], None]] = []
-        """Called with the key of a Controller whose Slurm said something new of its nodes or reservations."""
+        """Called with the key of a Controller whose Slurm said something new that NodeSets go by."""
         self._world = world
         self._reach = reach
         self._intervals = intervals
@@ -72,7 +72,7 @@ class Links:
         return {part: pause for part, pause in self._intervals.items() if part is not Part.RESERVATIONS}
 
     def _tell(self, cluster: str, changes: Changes) -> None:
-        if changes.part in (Part.NODES, Part.RESERVATIONS):
+        if changes.part is not Part.PARTITIONS:
             for told in self.changed:
                 told(Key(*cluster.split("/", 1)))
 
