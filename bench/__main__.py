@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from bench.figure import Figure
 
-SUBJECTS = ("kube", "exporter")
+SUBJECTS = ("kube", "exporter", "slinky")
 
 
 def main(subjects: list[str]) -> int:
