@@ -7,6 +7,7 @@ tells what they wait for.
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final
@@ -22,17 +23,24 @@ from slurmery.kube.client import Client
 from slurmery.kube.controller import Result
 from slurmery.kube.desired import Desired, Owner
 from slurmery.kube.meta import Key
-from slurmery.kube.resources import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, PODS, SERVICES
+from slurmery.kube.resources import (
+    CONFIG_MAPS,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    SERVICES,
+)
 from slurmery.slinky import names
 from slurmery.slinky.kinds import NODE_SETS
 from slurmery.slinky.links import Links
 from slurmery.slinky.nodeset import build, marks, status
 from slurmery.slinky.nodeset.act import Act, Blueprints, Outcome, concurrently, tolerantly
+from slurmery.slinky.nodeset.belongings import Belongings
 from slurmery.slinky.nodeset.decide import Decision, claims_of, decide, pod, spent_claims
 from slurmery.slinky.nodeset.fleet import Fleet
 from slurmery.slinky.nodeset.gather import Gathered, gather
 from slurmery.slinky.nodeset.history import History
 from slurmery.slinky.nodeset.keeper import Keeper
+from slurmery.slinky.nodeset.tidings import tidings
 from slurmery.slinky.nodeset.upkeep import Upkeep
 from slurmery.slinky.nodeset.upkeep import decide as decide_upkeep
 from slurmery.slinky.nodeset.words import Told
@@ -40,9 +48,11 @@ from slurmery.slinky.world import World
 from slurmery.slurm.snapshot import Part
 from slurmery.workers.model import Worker
 
-# While something is under way, and to notice that Slurm has fallen silent.
+# While something is under way, and while no event may come that would tell of the end of it.
 _SOON: Final = 3.0
 _LATER: Final = 30.0
+# What Kubernetes holds an object with whose dependents are to live on.
+_ORPHAN: Final = "orphan"
 
 
 class Reconcile:
@@ -67,6 +77,7 @@ class Reconcile:
         self._reporter = reporter
         self._propagated = propagated
         self._history = History(client)
+        self._belongings = Belongings(client, fleet, world.caches)
         self._keepers: dict[Key, Keeper] = defaultdict(Keeper)
 
     async def __call__(self, key: Key, /) -> Result:
@@ -81,18 +92,32 @@ class Reconcile:
         except ValueError as error:
             await self._reporter.report(view, misfit(NodeSet, view, error), {})
             return Result()
-        told = self._keepers[Key(key.namespace, nodeset.spec.controller_ref.name)].told
-        seen = await gather(self._world, self._links, self._fleet, told, nodeset)
+        if view.deleting and _ORPHAN in (view.metadata.finalizers or ()):
+            await self._release(view, marks.FINALIZER)  # its pods are to outlive it
+            return Result()
+        if not self._fleet.expectations.settled(key):
+            return Result(_LATER)  # the cache will show what we did, and wake us
+        return Result(await self._settle(view, nodeset))
+
+    async def _settle(self, view: Custom, nodeset: NodeSet) -> float | None:
+        """One pass; the answer is when to look again though nobody calls."""
+        told = self._keepers[Key(nodeset.metadata.namespace, nodeset.spec.controller_ref.name)].told
+        gathered = await gather(self._world, self._links, self._fleet, told, nodeset)
+        seen = replace(gathered, newest=await self._history.newest(nodeset))
         decision = decide(nodeset, seen, self._propagated)
         upkeep = decide_upkeep(nodeset, seen, decision.standing)
         await self._hold(view, upkeep)
-        refused = [] if view.deleting else await self._apply(view, nodeset, seen)
-        settled = self._fleet.expectations.settled(key)
-        outcome = await self._act(nodeset, seen, decision, told) if settled else Outcome()
+        if not view.deleting and await self._belongings.claim_pods(view, nodeset, seen):
+            return _SOON
+        refused = await self._apply(view, nodeset, seen)
+        refused += [] if view.deleting else await self._belongings.bind_volumes(view, nodeset)
+        outcome = await self._act(nodeset, seen, decision, told)
         await self._tell_pods(nodeset, seen, decision, upkeep, outcome)
-        if view.deleting and settled and not seen.pods and not upkeep.reservation.held:
-            await self._release(view)
-            return Result()
+        for event in tidings(nodeset, decision, outcome):
+            self._reporter.say(view, event)
+        if view.deleting and not seen.pods and not upkeep.reservation.held:
+            await self._release(view, marks.FINALIZER, names.RESERVATION_FINALIZER)
+            return None
         refused += await self._keep(view, nodeset, seen, upkeep)
         conditions = degrade(status.conditions(nodeset, decision.standing), [*refused, *outcome.problems])
         said = (*conditions, upkeep.reservation.condition) if upkeep.reservation.condition else conditions
@@ -100,7 +125,7 @@ class Reconcile:
         if decision.template and not view.deleting:
             in_use = {each.labels.get(names.HASH_LABEL, "") for each in seen.pods.values()}
             await self._history.keep(nodeset, decision.standing.revision, in_use)
-        return Result(_SOON if _unsettled(decision, outcome) or _unsure(decision, seen) else _LATER)
+        return _pending(seen, decision, outcome) or (_LATER if refused else None)
 
     async def _apply(self, view: Custom, nodeset: NodeSet, seen: Gathered) -> list[Problem]:
         """The objects around the workers; the answer is what the server would not have."""
@@ -178,9 +203,9 @@ class Reconcile:
         if wanted != held and not view.deleting:
             await self._set_finalizers(view, sorted(wanted))
 
-    async def _release(self, view: Custom) -> None:
+    async def _release(self, view: Custom, *finalizers: str) -> None:
         held = view.metadata.finalizers or ()
-        kept = [each for each in held if each not in (marks.FINALIZER, names.RESERVATION_FINALIZER)]
+        kept = [each for each in held if each not in finalizers]
         if len(kept) < len(held):
             await self._set_finalizers(view, kept)
 
@@ -189,15 +214,12 @@ class Reconcile:
         await self._client.patch(NODE_SETS, view.key, {"metadata": metadata})
 
 
-def _unsure(decision: Decision, seen: Gathered) -> bool:
-    """Whether Slurm's next answer is waited for, as its last one may not know yet what it was told."""
-    snapshot = seen.slurm.snapshot
-    answering = not snapshot.nodes.error and not snapshot.jobs.error
-    return answering and any(not worker.fresh for worker in decision.standing.workers)
-
-
-def _unsettled(decision: Decision, outcome: Outcome) -> bool:
-    plan = decision.plan
+def _pending(seen: Gathered, decision: Decision, outcome: Outcome) -> float | None:
+    """When to look again although nobody calls; never, if all is as it should be."""
+    plan, workers = decision.plan, decision.standing.workers
     steps = (plan.mark, plan.unmark, plan.drain, plan.undrain, plan.delete, plan.create, plan.waits)
-    arriving = any(worker.ready and not worker.available for worker in decision.standing.workers)
-    return any(steps) or bool(outcome.problems) or arriving
+    if any(steps) or outcome.problems or any(worker.ready and not worker.available for worker in workers):
+        return _SOON
+    # Slurm's lists come one by one, and only their changes call. Silence and its end call, too.
+    answering = not seen.slurm.snapshot.nodes.error and not seen.slurm.snapshot.jobs.error
+    return _SOON if answering and not all(worker.fresh for worker in workers) else None
