@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 from slurmery.api.condition import Condition as Stamped
-from slurmery.doors.conditions import Condition, changes, stamped
+from slurmery.doors.conditions import Condition, Event, changes, stamped
 from slurmery.doors.views import Custom
 from slurmery.kube.apply import Act, Outcome
 from slurmery.kube.client import Client
@@ -55,11 +55,15 @@ class Reporter:
             return
         metadata = answer["metadata"]
         self._ahead[view.key] = _Written(metadata["uid"], int(metadata["resourceVersion"]), answer["status"])
-        regarding = Regarding(self._resource, view.key, view.metadata.uid)
         for event in changes(conditions, before):
             # How a new object stands is no change; only what is wrong with it is worth an Event.
             if before or event.type == "Warning":
-                self._recorder.record(regarding, event.type, event.reason, event.note, action=event.action)
+                self.say(view, event)
+
+    def say(self, view: Custom, event: Event) -> None:
+        """Record what happened to an object beside the changes of its conditions."""
+        regarding = Regarding(self._resource, view.key, view.metadata.uid)
+        self._recorder.record(regarding, event.type, event.reason, event.note, action=event.action)
 
     def tell(self, view: Custom, outcomes: Iterable[Outcome]) -> None:
         """Events about the objects that were made or removed for an object, in upstream's words."""

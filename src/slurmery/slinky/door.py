@@ -56,12 +56,16 @@ _OF_A_CLUSTER: Final = frozenset({REST_APIS, LOGIN_SETS, NODE_SETS})
 
 @dataclass(frozen=True)
 class Door:
-    """How the front door is opened; no namespaces are all. `workers` are how many of a kind work at once."""
+    """How the front door is opened; no namespaces are all. `workers` are how many of a kind work at once.
+
+    `propagated` are types of node conditions that become part of a drain's reason.
+    """
 
     namespaces: Sequence[str] = ()
     domain: str = "cluster.local"
     workers: Mapping[type[CustomResource], int] = field(default_factory=dict)
     time_limit: float = 180.0
+    propagated: Sequence[str] = ()
     reach: Reach = in_cluster
 
     @asynccontextmanager
@@ -90,9 +94,18 @@ class Door:
             runtime.add(workers)
         fleet = Fleet(runtime, caches, self.namespaces)
         reporter = Reporter(runtime.client, recorder, NODE_SETS)
+        reconcile_nodeset = ReconcileNodeSet(
+            runtime.client,
+            world,
+            links,
+            fleet,
+            applier=applier,
+            reporter=reporter,
+            propagated=self.propagated,
+        )
         nodesets = Workers(
             "nodeset",
-            ReconcileNodeSet(runtime.client, world, links, fleet, applier=applier, reporter=reporter),
+            reconcile_nodeset,
             _unreported,
             workers=self.workers.get(NodeSet, 1),
             time_limit=self.time_limit,

@@ -12,7 +12,7 @@ from slurmery.doors.views import Custom, read
 from slurmery.kube.errors import KubeError
 from slurmery.kube.meta import Key
 from slurmery.slinky import names
-from slurmery.slinky.kinds import CONTROLLERS
+from slurmery.slinky.kinds import CONTROLLERS, NODE_SETS
 from slurmery.slinky.restapi.build import endpoint
 from slurmery.slinky.world import World
 from slurmery.slurm.clusters import Clusters, Endpoint
@@ -24,7 +24,13 @@ from slurmery.slurm.tokens import SignedTokens
 Reach = Callable[[RestApi], str]
 
 # Jobs are asked for more often than partitions, so that most of the time theirs is the later answer.
-INTERVALS: Final[Mapping[Part, float]] = {Part.NODES: 5.0, Part.JOBS: 10.0, Part.PARTITIONS: 30.0}
+# Reservations are asked for only where a NodeSet has one.
+INTERVALS: Final[Mapping[Part, float]] = {
+    Part.NODES: 5.0,
+    Part.JOBS: 10.0,
+    Part.PARTITIONS: 30.0,
+    Part.RESERVATIONS: 15.0,
+}
 # Of several slurmctld, who is active must be known soon after it changed.
 _FAILOVER: Final[Mapping[Part, float]] = {Part.PINGS: 5.0}
 _FRESH_SECONDS: Final = 60.0
@@ -47,7 +53,7 @@ class Links:
     ) -> None:
         self.clusters = Clusters(self._tell)
         self.changed: list[Callable[[Key], None]] = []
-        """Called with the key of a Controller whose Slurm said something new of its nodes."""
+        """Called with the key of a Controller whose Slurm said something new that NodeSets go by."""
         self.pinged: list[Callable[[Key], None]] = []
         """Called with the key of a Controller of which another slurmctld answers now."""
         self._world = world
@@ -62,14 +68,19 @@ class Links:
         if not found or controller.spec.jwt_key is None:
             self.clusters.drop(str(key))
             return Snapshot()
-        intervals = {**self._intervals, **(_FAILOVER if controller.spec.replicas > 1 else {})}
-        at = Endpoint(self._reach(min(found, key=_preference)), intervals)
+        at = Endpoint(self._reach(min(found, key=_preference)), self._wanted(key, controller))
         self.clusters.follow(str(key), at, SignedTokens(lambda: self._signing_key(key)))
         return self.clusters.snapshot(str(key))
 
+    def _wanted(self, key: Key, controller: Controller) -> Mapping[Part, float]:
+        intervals = {**self._intervals, **(_FAILOVER if controller.spec.replicas > 1 else {})}
+        if not any(reserves(view) for view in self._world.caches.users(NODE_SETS, CONTROLLERS, key)):
+            intervals.pop(Part.RESERVATIONS, None)
+        return intervals
+
     def _tell(self, cluster: str, changes: Changes) -> None:
-        listeners = {Part.NODES: self.changed, Part.PINGS: self.pinged}
-        for told in listeners.get(changes.part, ()):
+        listeners = {Part.PARTITIONS: [], Part.PINGS: self.pinged}
+        for told in listeners.get(changes.part, self.changed):
             told(Key(*cluster.split("/", 1)))
 
     async def _signing_key(self, key: Key) -> bytes:
@@ -97,6 +108,13 @@ def _preference(restapi: RestApi) -> tuple[bool, str, str]:
     """The oldest, but one that is about to go only if there is no other."""
     metadata = restapi.metadata
     return metadata.deletion_timestamp is not None, str(metadata.creation_timestamp), metadata.name
+
+
+def reserves(nodeset: Custom) -> bool:
+    """Whether a NodeSet wants a reservation, or may have one that is to go."""
+    strategy = nodeset.spec.get("updateStrategy") or {}
+    held = names.RESERVATION_FINALIZER in (nodeset.metadata.finalizers or ())
+    return held or strategy.get("type") == "ScheduledUpdate"
 
 
 def job_partitions(snapshot: Snapshot) -> frozenset[str] | None:

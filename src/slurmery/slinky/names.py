@@ -119,6 +119,7 @@ RESERVATION_FINALIZER: Final = "nodeset.slinky.slurm.net/reservation"
 
 # Conventions on Slurm's side.
 REASON_PREFIX: Final = "slurm-operator: "
+FAREWELL: Final = f"{REASON_PREFIX}Pod is terminating"
 FEATURE_PREFIX: Final = "k8s/"
 RESERVATION_PREFIX: Final = "SlurmOperatorMaint-"
 

@@ -45,6 +45,7 @@ A = TypeVar("A", bound=answers.Answer)
 
 VERSIONS: Final = ("v0.0.45", "v0.0.44", "v0.0.43", "v0.0.42", "v0.0.41", "v0.0.40")
 _RESERVES_FROM: Final = "v0.0.43"
+_PLACES_FROM: Final = "v0.0.43"
 _ALREADY_DONE: Final = 2021
 # Nothing changes after this, so the answer is a cheap 304, but slurmctld has counted its allocations anew.
 _FAR_FUTURE: Final = {"update_time": "uts2147483647"}
@@ -113,6 +114,12 @@ class SlurmClient:
         return await self._one(path, answers.NodesAnswer)
 
     async def update_node(self, name: str, update: NodeUpdate) -> None:
+        """A change of the topology needs Slurm 25.05; older ones would take it and do nothing."""
+        version = await self.version()
+        if update.topology_str is not UNSET and version < _PLACES_FROM:
+            raise UnofferedError(
+                f"this slurmrestd ({version}) cannot change a topology: {_PLACES_FROM}, Slurm 25.05, can"
+            )
         await self._write("POST", f"node/{_segment(name)}", answers.Answer, update)
 
     async def update_nodes(self, names: Iterable[str], update: NodeUpdate) -> None:

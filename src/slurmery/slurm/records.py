@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import msgspec
 
+from slurmery.slurm.errors import GarbledError
 from slurmery.slurm.model import UNSET_NUMBER, MaybeNumber, limit, moment, value
+from slurmery.slurmconf import hostlist
 
 
 class _PartitionNodes(msgspec.Struct, frozen=True, gc=False):
@@ -80,6 +82,14 @@ class Reservation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     @property
     def end_time(self) -> int | None:
         return moment(self.raw_end_time)
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """The nodes it holds."""
+        try:
+            return hostlist.expand(self.node_list)
+        except hostlist.HostlistError as error:
+            raise GarbledError(f"reservation {self.name}: {error}") from None
 
 
 class Ping(msgspec.Struct, frozen=True, gc=False):

@@ -1,7 +1,9 @@
 """Drains and their owners.
 
 A drain whose reason starts with our prefix is ours to undo. Any other belongs to a person or a program that
-we do not know, and is left as it is: neither its reason nor the drain is touched.
+we do not know, and is left as it is: neither its reason nor the drain is touched. A node that is down for a
+reason of another's is not drained for a cordon either: it takes no jobs, and when the cordon ends, the drain
+could not be told to be ours.
 """
 
 from collections.abc import Iterable, Mapping
@@ -40,8 +42,9 @@ def settle(
             continue
         wanted, node = reason(worker, leave), worker.slurm
         if wanted is not None and not node.has_drain:
-            foreign = node.reason and not node.reason.startswith(prefix)
-            drain.append(Drain(worker.slurm_name, "" if foreign else f"{prefix}{wanted}"))
+            foreign = bool(node.reason) and not node.reason.startswith(prefix)
+            if worker.pod in leave or not foreign:
+                drain.append(Drain(worker.slurm_name, "" if foreign else f"{prefix}{wanted}"))
         elif wanted is None and node.drain_owner([prefix]):
             undrain.append(worker.slurm_name)
     return tuple(drain), tuple(undrain)

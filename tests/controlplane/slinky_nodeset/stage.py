@@ -1,7 +1,7 @@
 """One namespace with a NodeSet, our operator for NodeSets alone, and a Slurm that says what it is told to.
 
-Nobody runs the pods: the tests say how they are. The slurmrestd here knows nodes and nothing else, so that
-nodes can be busy, drained, forgotten or silent at will.
+Nobody runs the pods: the tests say how they are. The slurmrestd here knows nodes, jobs and reservations
+as far as it was told of them, so that nodes can be busy, drained, forgotten or silent at will.
 """
 
 import asyncio
@@ -23,8 +23,9 @@ from slurmery.kube.controller import TerminalError, not_only_status
 from slurmery.kube.errors import NotFoundError
 from slurmery.kube.meta import Key, Resource
 from slurmery.kube.observed import Cached
-from slurmery.kube.resources import CONTROLLER_REVISIONS, PODS, SECRETS
+from slurmery.kube.resources import CONTROLLER_REVISIONS, NODES, PODS, SECRETS
 from slurmery.kube.runtime import Listen, Runtime
+from slurmery.slinky import names
 from slurmery.slinky.caches import Caches
 from slurmery.slinky.kinds import CONTROLLERS, NODE_SETS, REST_APIS
 from slurmery.slinky.links import Links
@@ -39,6 +40,13 @@ Object = dict[str, Any]
 OPERATOR = "the NodeSet operator under test"
 KEYS = {"slurmKeyRef": {"name": "keys", "key": "slurm.key"}, "jwtKeyRef": {"name": "keys", "key": "jwt.key"}}
 REF = {"controllerRef": {"name": "slurm"}}
+BINDINGS = Resource("", "v1", "bindings", "Binding")
+KEYS_OF_HOSTS = {
+    "topology": names.TOPOLOGY_SPEC,
+    "features": names.FEATURES_SPEC,
+    "reason": names.NODE_CORDON_REASON,
+}
+_FOLLOWED = (Part.NODES, Part.JOBS, Part.RESERVATIONS)
 WRITES = {"create", "update", "patch", "delete", "deletecollection"}
 
 
@@ -47,11 +55,15 @@ class Slurm:
     """Nodes by name: their states and their reason. While it is `silent`, it answers nothing."""
 
     nodes: dict[str, Object] = field(default_factory=dict)
+    jobs: list[Object] = field(default_factory=list)
+    reservations: dict[str, Object] = field(default_factory=dict)
+    writes: list[tuple[str, str]] = field(default_factory=list)
     silent: bool = False
     url: str = ""
 
-    def says(self, name: str, *state: str, reason: str = "") -> None:
-        self.nodes[name] = {"name": name, "state": list(state), "reason": reason}
+    def says(self, name: str, *state: str, reason: str = "", **facts: Any) -> None:
+        known = self.nodes.get(name, {})
+        self.nodes[name] = {**known, "name": name, "state": list(state), "reason": reason, **facts}
 
     def reason(self, name: str) -> str:
         return str(self.nodes[name]["reason"])
@@ -77,18 +89,53 @@ class Slurm:
         writer.close()
 
     def _answer(self, method: str, path: str, body: bytes) -> Object:
-        if method == "POST":
-            self._update(path.rpartition("/")[2], json.loads(body))
+        kind, name = path.split("/")[3], path.rpartition("/")[2]
+        errors: list[Object] = []
+        if method != "GET":
+            self.writes.append((kind, name))
+            errors = self._write(method, kind, name, json.loads(body) if body else {})
         now = {"set": True, "infinite": False, "number": int(time.time())}
-        lists = {"nodes": list(self.nodes.values()), "jobs": [], "pings": []}
-        return {"errors": [], "warnings": [], "last_update": now, **lists}
+        lists = {
+            "nodes": list(self.nodes.values()),
+            "jobs": self.jobs,
+            "reservations": list(self.reservations.values()),
+            "pings": [],
+        }
+        return {"errors": errors, "warnings": [], "last_update": now, **lists}
+
+    def _write(self, method: str, kind: str, name: str, body: Object) -> list[Object]:
+        if method == "DELETE":
+            (self.reservations if kind == "reservation" else self.nodes).pop(name, None)
+        elif kind == "reservation":
+            self._reserve(body)
+        elif body.get("topology_str", "").startswith("bad"):
+            return [
+                {"error_number": 2178, "description": "Requested topology configuration is not available"}
+            ]
+        else:
+            self._update(name, body)
+        return []
+
+    def _reserve(self, body: Object) -> None:
+        made = self.reservations.setdefault(body["name"], {"name": body["name"]})
+        if "start_time" in body:
+            start = body["start_time"]["number"]
+            made |= {"start_time": start, "end_time": start + body["duration"]["number"] * 60}
+        made["node_list"] = ",".join(body["node_list"])
+        if "flags" in body:
+            made |= {"flags": [*body["flags"], "SPEC_NODES"], "users": ",".join(body["users"])}
 
     def _update(self, name: str, update: Object) -> None:
         node = self.nodes[name]
-        states = [state for state in node["state"] if state != "DRAIN"]
-        drain = "DRAIN" in update["state"]
-        reason = str(update.get("reason", node["reason"])) if drain else ""
-        self.says(name, *states, *(["DRAIN"] if drain else []), reason=reason)
+        read_as = {"comment": "comment", "features": "features", "features_act": "active_features"}
+        read_as |= {"topology_str": "topology"}
+        node |= {read_as[key]: value for key, value in update.items() if key in read_as}
+        if "state" in update:
+            states = [state for state in node["state"] if state not in ("DRAIN", "DOWN")]
+            states = states or ["IDLE"]
+            drain = "DRAIN" in update["state"]
+            reason = str(update.get("reason", node["reason"])) if drain else ""
+            self.says(name, *states, *(["DRAIN"] if drain else []), reason=reason)
 
 
 class Stage:
@@ -155,6 +202,15 @@ class Stage:
 
         await until(look)
 
+    async def gone_or_new(self, resource: Resource, name: str, uid: str) -> None:
+        """Wait until there is another one by this name, or none."""
+
+        async def look() -> bool:
+            found = await self.get(resource, name)
+            return found is None or found["metadata"]["uid"] != uid
+
+        await until(look)
+
     async def run(self, *names: str) -> None:
         """Let pods be ready, and their nodes idle in Slurm."""
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -168,6 +224,21 @@ class Stage:
                 kind="strategic",
                 subresource="status",
             )
+
+    async def host(self, name: str, **annotations: str) -> str:
+        """A Kubernetes node of this test's own, with annotations of ours; its name."""
+        name = f"{self.namespace}-{name}"
+        metadata = {
+            "name": name,
+            "annotations": {KEYS_OF_HOSTS[key]: text for key, text in annotations.items()},
+        }
+        await self.client.create(NODES, {"apiVersion": "v1", "kind": "Node", "metadata": metadata})
+        return name
+
+    async def bind(self, pod: str, host: str) -> None:
+        """Put a pod on a Kubernetes node, as the scheduler does."""
+        target = {"apiVersion": "v1", "kind": "Node", "name": host}
+        await self.client.create(BINDINGS, {**self._head(BINDINGS, pod), "target": target})
 
     async def says(self, kind: str, status: str, words: str = "") -> Object:
         """Wait for a condition of the NodeSet."""
@@ -230,7 +301,7 @@ class Operator:
             caches = Caches(runtime, namespaces)
             fleet = Fleet(runtime, caches, namespaces)
             world = World(caches, Contents(client, caches.metadata), "cluster.local")
-            links = Links(world, lambda _: stage.slurm.url, {Part.NODES: 0.6, Part.JOBS: 0.6})
+            links = Links(world, lambda _: stage.slurm.url, dict.fromkeys(_FOLLOWED, 0.6))
             informers = [one for cache in caches.owned.values() for one in cache.informers]
             applier = Applier(client, Cached(client, informers), runtime.discovery)
             reporter = Reporter(client, runtime.recorder("test"), NODE_SETS)

@@ -8,8 +8,10 @@ import msgspec
 import pytest
 
 from slurmery.api.slinky import RestApi
+from slurmery.doors.views import Custom
+from slurmery.slinky import names
 from slurmery.slinky.kinds import CONTROLLERS
-from slurmery.slinky.links import Links, answering, job_partitions
+from slurmery.slinky.links import Links, answering, job_partitions, reserves
 from slurmery.slinky.world import World
 from slurmery.slurm.model import Job
 from slurmery.slurm.records import Partition, Ping
@@ -68,7 +70,9 @@ class Surroundings:
 
     def __init__(self, *restapis: RestApi) -> None:
         self.restapis = restapis
-        self.caches = SimpleNamespace(custom={CONTROLLERS: SimpleNamespace(subscribe=lambda _: None)})
+        self.caches = SimpleNamespace(
+            custom={CONTROLLERS: SimpleNamespace(subscribe=lambda _: None)}, users=lambda *_: ()
+        )
 
     def users(self, *_: object) -> tuple[RestApi, ...]:
         return self.restapis
@@ -96,3 +100,19 @@ async def test_the_oldest_restapi_that_stays_is_asked_and_none_when_there_is_non
     assert links.follow(controller()).asked == frozenset()
     assert links.clusters.client("slurm/slurm") is None
     await links.clusters.close()
+
+
+@pytest.mark.parametrize(
+    ("finalizers", "strategy", "asked"),
+    [
+        ([], {}, False),
+        ([], {"updateStrategy": {"type": "ScheduledUpdate"}}, True),
+        ([names.RESERVATION_FINALIZER], {"updateStrategy": {"type": "OnDelete"}}, True),
+    ],
+)
+async def test_reservations_are_asked_for_only_where_a_nodeset_has_or_had_one(
+    finalizers: list[str], strategy: dict[str, object], asked: bool
+) -> None:
+    view = msgspec.convert({"metadata": {"name": "gpu", "finalizers": finalizers}, "spec": strategy}, Custom)
+
+    assert reserves(view) is asked

@@ -68,10 +68,23 @@ def test_claims_go_when_the_user_says_so() -> None:
     given = nodeset(volumeClaimTemplates=DATA, persistentVolumeClaimRetentionPolicy=policy)
     seen = gathered("gpu-3")
 
-    assert "ownerReferences" not in claims_of(kept, seen, 3)[0]["metadata"]
+    assert claims_of(kept, seen, 3)[0]["metadata"]["ownerReferences"] == []
     assert claims_of(given, seen, 3)[0]["metadata"]["ownerReferences"][0]["uid"] == "uid-gpu"
     assert [key.name for key in spent_claims(kept, seen, "gpu-3")] == []
     assert [key.name for key in spent_claims(given, seen, "gpu-3")] == ["data-gpu-3"]
+
+
+def test_the_conditions_that_are_to_be_propagated_are_the_reason_of_a_drain() -> None:
+    stuck = {"type": "Gpu", "status": "True", "reason": "Xid79", "message": "fell off the bus"}
+    seen = gathered("gpu-0", hosts={"h1": host(unschedulable=True, conditions=(stuck,))})
+
+    kept = nodeset(updateStrategy={"type": "OnDelete"})
+    assert [each.reason for each in decide(kept, seen, ["Gpu"]).plan.drain] == [
+        "slurm-operator: (Xid79: fell off the bus)"
+    ]
+    assert [each.reason for each in decide(kept, seen).plan.drain] == [
+        "slurm-operator: node h1 of pod gpu-0 is cordoned"
+    ]
 
 
 def test_a_slurm_that_fails_to_answer_is_told_and_one_not_asked_yet_is_not() -> None:

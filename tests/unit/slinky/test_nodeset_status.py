@@ -54,8 +54,9 @@ def test_pods_and_slurm_nodes_are_counted() -> None:
         "slurmDrain": 1,
         "observedGeneration": 4,
         "nodeSetHash": "new",
+        "collisionCount": None,
         "ordinalToNode": None,
-        "selector": "app.kubernetes.io/name=slurmd,app.kubernetes.io/instance=gpu",
+        "selector": "app.kubernetes.io/instance=gpu,app.kubernetes.io/name=slurmd",
     }
 
 
@@ -179,9 +180,9 @@ PROTECTED = {names.POD_PROTECT_LABEL: "true"}
 def test_busy_workers_are_protected_until_they_are_known_to_be_free(
     facts: dict[str, Any], before: dict[str, str], label: str | None
 ) -> None:
-    patch = protection(nodeset(), worker(**facts), pod(labels=before))
+    labels = protection(nodeset(), worker(**facts), pod(labels=before))
 
-    assert (patch["metadata"]["labels"][names.POD_PROTECT_LABEL] if patch else "unchanged") == label
+    assert (labels[names.POD_PROTECT_LABEL] if labels else "unchanged") == label
 
 
 def test_a_user_may_do_without_protection() -> None:

@@ -242,6 +242,12 @@ async def test_reservations_need_a_slurm_that_makes_them(restd: Restd) -> None:
     }
 
 
+async def test_a_topology_needs_a_slurm_that_takes_it(restd: Restd) -> None:
+    with pytest.raises(UnofferedError, match=r"25\.05"):
+        await client(restd, version="v0.0.42").update_node("n0", NodeUpdate(topology_str="tree:s1"))
+    assert restd.seen == []
+
+
 async def test_reconfiguring_is_asked_for_once_even_if_the_answer_is_lost(restd: Restd) -> None:
     restd.on(f"GET {V}/reconfigure/", b"")
     with pytest.raises(Exception, match="broke off"):

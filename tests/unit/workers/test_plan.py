@@ -144,6 +144,23 @@ def test_a_cordoned_kubernetes_node_drains_its_worker_and_gives_it_back() -> Non
     assert back.undrain == ("gpu-0",)
 
 
+@pytest.mark.parametrize("why", [{"host_reason": ""}, {"cordoned": True}])
+def test_a_node_that_is_down_for_a_reason_of_anothers_is_not_drained_for_a_cordon(
+    why: dict[str, Any],
+) -> None:
+    assert plan(wish(1), [worker(0, ("DOWN",), "Not responding", **why)]).drain == ()
+    assert plan(wish(1), [worker(0, ("DOWN",), **why)]).drain != ()
+
+
+def test_a_worker_still_busy_when_its_maintenance_ends_is_given_back() -> None:
+    facts: dict[str, Any] = {"leaving": Cause.UPDATE, "revision": "old"}
+    late = worker(0, DRAINING, f"{PREFIX}pod gpu-0: it is being updated", **facts)
+    during = plan(wish(1, strategy="ScheduledUpdate", under_maintenance=lambda _: True), [late])
+    after = plan(wish(1, strategy="ScheduledUpdate"), [late])
+
+    assert (during.undrain, after.undrain) == ((), ("gpu-0",))
+
+
 class TestAnUpdate:
     def test_takes_idle_workers_first(self) -> None:
         workers = [worker(0, IDLE, revision="old"), worker(1, BUSY, revision="old")]

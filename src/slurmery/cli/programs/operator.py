@@ -47,6 +47,7 @@ def _slinky(settings: OperatorSettings) -> SlinkyDoor:
             Token: settings.token_workers,
         },
         time_limit=settings.reconcile_timeout.total_seconds(),
+        propagated=settings.propagated_node_conditions,
     )
 
 

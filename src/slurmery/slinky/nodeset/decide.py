@@ -10,8 +10,9 @@ from slurmery.doors.conditions import Problem
 from slurmery.doors.merge import MergeError
 from slurmery.kube.meta import Key, Manifest
 from slurmery.slinky import names
-from slurmery.slinky.nodeset import claims, pins, placement, pods, revision, slurmd, template
+from slurmery.slinky.nodeset import bonds, claims, pins, placement, pods, slurmd, template
 from slurmery.slinky.nodeset.gather import Gathered
+from slurmery.slinky.nodeset.kinship import anchored
 from slurmery.slinky.nodeset.observe import DAEMON_SET, Scene, observe, of_mode
 from slurmery.slinky.nodeset.status import Standing
 from slurmery.slinky.nodeset.wish import decide as plan
@@ -32,12 +33,15 @@ class Decision:
     template: Mapping[str, Any] | None = None
 
 
-def decide(nodeset: NodeSet, seen: Gathered) -> Decision:
-    """From all that is known. While no pod could be made, none is replaced either."""
+def decide(nodeset: NodeSet, seen: Gathered, propagated: Sequence[str] = ()) -> Decision:
+    """From all that is known. While no pod could be made, none is replaced either.
+
+    `propagated` are types of node conditions that a drain's reason tells of.
+    """
     made, blocked = _template(nodeset, seen)
     contents = template.content_hashes(nodeset, seen.observed) if made and seen.observed else {}
-    digest = _digest(nodeset)
-    scene = Scene(nodeset, digest, contents, seen.hosts, seen.slurm, seen.now)
+    digest = seen.newest.digest
+    scene = Scene(nodeset, digest, contents, seen.hosts, seen.slurm, seen.now, propagated)
     workers = observe(scene, [pod for pod in seen.pods.values() if of_mode(nodeset, pod)])
     others = observe(scene, [pod for pod in seen.pods.values() if not of_mode(nodeset, pod)])
     hosts = _hosts(nodeset, seen, made, workers)
@@ -47,6 +51,7 @@ def decide(nodeset: NodeSet, seen: Gathered) -> Decision:
         workers=(*workers, *others),
         desired=0 if wanted.deleting else len(hosts) if hosts is not None else wanted.replicas,
         revision=digest,
+        collisions=seen.newest.collisions,
         waits=steps.waits,
         problems=_problems(nodeset, seen),
         blocked=() if wanted.deleting else blocked,
@@ -61,24 +66,16 @@ def pod(nodeset: NodeSet, seen: Gathered, decision: Decision, slot: Slot) -> Man
     common, digest = decision.template or {}, decision.standing.revision
     if isinstance(slot, str):
         override = seen.hosts[slot].annotations.get(names.HOSTNAME_OVERRIDE, "")
-        return pods.daemon(nodeset, common, digest, slot, override)
+        return anchored(pods.daemon(nodeset, common, digest, slot, override), seen.anchor)
     host = seen.hosts.get((decision.standing.pins or {}).get(str(slot), ""))
     pinned = host.metadata.name if host and placement.fits(common["spec"], host) else None
-    return pods.numbered(nodeset, common, digest, slot, pinned)
+    return anchored(pods.numbered(nodeset, common, digest, slot, pinned), seen.anchor)
 
 
 def claims_of(nodeset: NodeSet, seen: Gathered, slot: Slot) -> Sequence[Manifest]:
     """The claims of a slot; they go with the NodeSet where the user says so."""
-    made = claims.build(nodeset, _identity(nodeset, seen, slot))
-    if nodeset.spec.persistent_volume_claim_retention_policy.when_deleted != _DELETE:
-        return made
-    owner = {
-        "apiVersion": nodeset.place.api_version,
-        "kind": nodeset.place.kind,
-        "name": nodeset.metadata.name,
-        "uid": nodeset.metadata.uid,
-    }
-    return [{**each, "metadata": {**each["metadata"], "ownerReferences": [owner]}} for each in made]
+    made, owners = claims.build(nodeset, _identity(nodeset, seen, slot)), [*bonds.owners(nodeset)]
+    return [{**each, "metadata": {**each["metadata"], "ownerReferences": owners}} for each in made]
 
 
 def spent_claims(nodeset: NodeSet, seen: Gathered, name: str) -> Sequence[Key]:
@@ -108,11 +105,6 @@ def _template(nodeset: NodeSet, seen: Gathered) -> tuple[Mapping[str, Any] | Non
         return template.build(nodeset, seen.observed), seen.missing
     except MergeError as error:
         return None, [*seen.missing, Problem("InvalidTemplate", f"{error}.")]
-
-
-def _digest(nodeset: NodeSet) -> str:
-    collisions = nodeset.status.collision_count if nodeset.status else None
-    return revision.hash_of(nodeset, collisions or 0)
 
 
 def _hosts(

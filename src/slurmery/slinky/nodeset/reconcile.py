@@ -7,6 +7,7 @@ tells what they wait for.
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final
@@ -22,24 +23,36 @@ from slurmery.kube.client import Client
 from slurmery.kube.controller import Result
 from slurmery.kube.desired import Desired, Owner
 from slurmery.kube.meta import Key
-from slurmery.kube.resources import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, PODS, SERVICES
+from slurmery.kube.resources import (
+    CONFIG_MAPS,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    SERVICES,
+)
 from slurmery.slinky import names
 from slurmery.slinky.kinds import NODE_SETS
 from slurmery.slinky.links import Links
 from slurmery.slinky.nodeset import build, marks, status
 from slurmery.slinky.nodeset.act import Act, Blueprints, Outcome, concurrently, tolerantly
+from slurmery.slinky.nodeset.belongings import Belongings
 from slurmery.slinky.nodeset.decide import Decision, claims_of, decide, pod, spent_claims
 from slurmery.slinky.nodeset.fleet import Fleet
 from slurmery.slinky.nodeset.gather import Gathered, gather
 from slurmery.slinky.nodeset.history import History
+from slurmery.slinky.nodeset.keeper import Keeper
+from slurmery.slinky.nodeset.tidings import tidings
+from slurmery.slinky.nodeset.upkeep import Upkeep
+from slurmery.slinky.nodeset.upkeep import decide as decide_upkeep
 from slurmery.slinky.nodeset.words import Told
 from slurmery.slinky.world import World
 from slurmery.slurm.snapshot import Part
 from slurmery.workers.model import Worker
 
-# While something is under way, and to notice that Slurm has fallen silent.
+# While something is under way, and while no event may come that would tell of the end of it.
 _SOON: Final = 3.0
 _LATER: Final = 30.0
+# What Kubernetes holds an object with whose dependents are to live on.
+_ORPHAN: Final = "orphan"
 
 
 class Reconcile:
@@ -54,6 +67,7 @@ class Reconcile:
         *,
         applier: Applier,
         reporter: Reporter,
+        propagated: Sequence[str] = (),
     ) -> None:
         self._client = client
         self._world = world
@@ -61,8 +75,10 @@ class Reconcile:
         self._fleet = fleet
         self._applier = applier
         self._reporter = reporter
+        self._propagated = propagated
         self._history = History(client)
-        self._told: dict[Key, Told] = defaultdict(Told)
+        self._belongings = Belongings(client, fleet, world.caches)
+        self._keepers: dict[Key, Keeper] = defaultdict(Keeper)
 
     async def __call__(self, key: Key, /) -> Result:
         view = self._world.caches.custom[NODE_SETS].get(key)
@@ -76,24 +92,40 @@ class Reconcile:
         except ValueError as error:
             await self._reporter.report(view, misfit(NodeSet, view, error), {})
             return Result()
-        if not view.deleting and marks.FINALIZER not in (view.metadata.finalizers or ()):
-            await self._hold(view)
-        told = self._told[Key(key.namespace, nodeset.spec.controller_ref.name)]
-        seen = await gather(self._world, self._links, self._fleet, told, nodeset)
-        decision = decide(nodeset, seen)
-        refused = [] if view.deleting else await self._apply(view, nodeset, seen)
-        settled = self._fleet.expectations.settled(key)
-        outcome = await self._act(nodeset, seen, decision, told) if settled else Outcome()
-        await self._tell_pods(nodeset, seen, decision, outcome)
-        if view.deleting and settled and not seen.pods:
-            await self._release(view)
+        if view.deleting and _ORPHAN in (view.metadata.finalizers or ()):
+            await self._release(view, marks.FINALIZER)  # its pods are to outlive it
             return Result()
+        if not self._fleet.expectations.settled(key):
+            return Result(_LATER)  # the cache will show what we did, and wake us
+        return Result(await self._settle(view, nodeset))
+
+    async def _settle(self, view: Custom, nodeset: NodeSet) -> float | None:
+        """One pass; the answer is when to look again though nobody calls."""
+        told = self._keepers[Key(nodeset.metadata.namespace, nodeset.spec.controller_ref.name)].told
+        gathered = await gather(self._world, self._links, self._fleet, told, nodeset)
+        seen = replace(gathered, newest=await self._history.newest(nodeset))
+        decision = decide(nodeset, seen, self._propagated)
+        upkeep = decide_upkeep(nodeset, seen, decision.standing)
+        await self._hold(view, upkeep)
+        if not view.deleting and await self._belongings.claim_pods(view, nodeset, seen):
+            return _SOON
+        refused = await self._apply(view, nodeset, seen)
+        refused += [] if view.deleting else await self._belongings.bind_volumes(view, nodeset)
+        outcome = await self._act(nodeset, seen, decision, told)
+        await self._tell_pods(nodeset, seen, decision, upkeep, outcome)
+        for event in tidings(nodeset, decision, outcome):
+            self._reporter.say(view, event)
+        if view.deleting and not seen.pods and not upkeep.reservation.held:
+            await self._release(view, marks.FINALIZER, names.RESERVATION_FINALIZER)
+            return None
+        refused += await self._keep(view, nodeset, seen, upkeep)
         conditions = degrade(status.conditions(nodeset, decision.standing), [*refused, *outcome.problems])
-        await self._reporter.report(view, conditions, status.fields(nodeset, decision.standing))
+        said = (*conditions, upkeep.reservation.condition) if upkeep.reservation.condition else conditions
+        await self._reporter.report(view, said, status.fields(nodeset, decision.standing))
         if decision.template and not view.deleting:
             in_use = {each.labels.get(names.HASH_LABEL, "") for each in seen.pods.values()}
             await self._history.keep(nodeset, decision.standing.revision, in_use)
-        return Result(_SOON if _unsettled(decision, outcome) else _LATER)
+        return _pending(seen, decision, outcome) or (_LATER if refused else None)
 
     async def _apply(self, view: Custom, nodeset: NodeSet, seen: Gathered) -> list[Problem]:
         """The objects around the workers; the answer is what the server would not have."""
@@ -130,7 +162,7 @@ class Reconcile:
         return outcome
 
     async def _tell_pods(
-        self, nodeset: NodeSet, seen: Gathered, decision: Decision, outcome: Outcome
+        self, nodeset: NodeSet, seen: Gathered, decision: Decision, upkeep: Upkeep, outcome: Outcome
     ) -> None:
         """What Slurm says of the workers, where people and budgets look for it."""
         now = datetime.fromtimestamp(seen.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -139,28 +171,55 @@ class Reconcile:
 
         async def write(worker: Worker) -> None:
             live = seen.pods[worker.pod]
-            if label := status.protection(nodeset, worker, live):
-                await self._client.patch(PODS, live.key, label)
+            labels = status.protection(nodeset, worker, live)
+            notes = upkeep.notes.get(worker.pod)
+            if labels or notes:
+                metadata = {"uid": live.metadata.uid, "labels": labels or {}, "annotations": notes or {}}
+                await self._client.patch(PODS, live.key, {"metadata": metadata})
             if said := status.pod_conditions(worker, live, now):
                 await self._client.patch(PODS, live.key, said, kind="strategic", subresource="status")
 
         await concurrently(here, tolerantly(write, "FailedUpdate", outcome))
 
-    async def _hold(self, view: Custom) -> None:
-        await self._set_finalizers(view, [*(view.metadata.finalizers or ()), marks.FINALIZER])
+    async def _keep(self, view: Custom, nodeset: NodeSet, seen: Gathered, upkeep: Upkeep) -> list[Problem]:
+        """The rest of what Slurm should have of a NodeSet."""
+        cluster = Key(nodeset.metadata.namespace, nodeset.spec.controller_ref.name)
+        client = self._links.clusters.client(str(cluster))
+        if client is None:
+            return [*upkeep.problems]
+        problems, events = await self._keepers[cluster].keep(client, nodeset, upkeep)
+        for event in events:
+            self._reporter.say(view, event)
+        if events and Part.RESERVATIONS in seen.slurm.snapshot.asked:
+            self._links.clusters.poke(str(cluster), Part.RESERVATIONS)
+        return problems
 
-    async def _release(self, view: Custom) -> None:
+    async def _hold(self, view: Custom, upkeep: Upkeep) -> None:
+        """A NodeSet may not go before its workers and its reservation, which come only after this."""
+        held = frozenset(view.metadata.finalizers or ())
+        reserved = {names.RESERVATION_FINALIZER}
+        wanted = held | {marks.FINALIZER}
+        wanted = wanted | reserved if upkeep.reservation.held else wanted - reserved
+        if wanted != held and not view.deleting:
+            await self._set_finalizers(view, sorted(wanted))
+
+    async def _release(self, view: Custom, *finalizers: str) -> None:
         held = view.metadata.finalizers or ()
-        if marks.FINALIZER in held:
-            await self._set_finalizers(view, [each for each in held if each != marks.FINALIZER])
+        kept = [each for each in held if each not in finalizers]
+        if len(kept) < len(held):
+            await self._set_finalizers(view, kept)
 
     async def _set_finalizers(self, view: Custom, finalizers: Sequence[str]) -> None:
         metadata = {"resourceVersion": view.metadata.resource_version, "finalizers": finalizers}
         await self._client.patch(NODE_SETS, view.key, {"metadata": metadata})
 
 
-def _unsettled(decision: Decision, outcome: Outcome) -> bool:
-    plan = decision.plan
+def _pending(seen: Gathered, decision: Decision, outcome: Outcome) -> float | None:
+    """When to look again although nobody calls; never, if all is as it should be."""
+    plan, workers = decision.plan, decision.standing.workers
     steps = (plan.mark, plan.unmark, plan.drain, plan.undrain, plan.delete, plan.create, plan.waits)
-    arriving = any(worker.ready and not worker.available for worker in decision.standing.workers)
-    return any(steps) or bool(outcome.problems) or arriving
+    if any(steps) or outcome.problems or any(worker.ready and not worker.available for worker in workers):
+        return _SOON
+    # Slurm's lists come one by one, and only their changes call. Silence and its end call, too.
+    answering = not seen.slurm.snapshot.nodes.error and not seen.slurm.snapshot.jobs.error
+    return _SOON if answering and not all(worker.fresh for worker in workers) else None

@@ -2,17 +2,15 @@
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Mapping
+from functools import partial
 from typing import Final, Protocol
 
 from slurmery.doors.conditions import Problem
+from slurmery.slinky.nodeset.errands import Errand, run
 from slurmery.slinky.nodeset.observe import FRESH_SECONDS
-from slurmery.slurm.errors import DeadlineError, SlurmError, UnreachableError
 from slurmery.slurm.requests import NodeUpdate
 from slurmery.workers.model import Plan
 
-# All words of one pass together: a reconcile does not wait for a Slurm that hangs.
-_PATIENCE: Final = 5.0
-_AT_ONCE: Final = 8
 _UNTOLD: Final = "SlurmUpdateFailed"
 
 Word = tuple[str, NodeUpdate]
@@ -53,26 +51,12 @@ def words(plan: Plan) -> tuple[Word, ...]:
 
 
 async def tell(slurm: Slurm, told: Told, said: Iterable[Word]) -> list[Problem]:
-    """Say all of it; a node that Slurm refuses holds up no other. What was not said is said next time."""
-    waiting, problems = list(reversed([*said])), list[Problem]()
-
-    async def speak() -> None:
-        while waiting:
-            name, update = waiting.pop()
-            try:
-                await slurm.update_node(name, update)
-            except (UnreachableError, DeadlineError) as error:
-                waiting.clear()
-                problems.append(Problem(_UNTOLD, f"Slurm could not be told about node {name}: {error}."))
-            except SlurmError as error:
-                problems.append(Problem(_UNTOLD, f"Slurm refused a change of node {name}: {error}."))
-            finally:
-                told.note(name)  # also after an error: it may have taken effect
-
-    try:
-        async with asyncio.timeout(_PATIENCE), asyncio.TaskGroup() as speakers:
-            for _ in range(min(_AT_ONCE, len(waiting))):
-                speakers.create_task(speak())
-    except TimeoutError:
-        problems.append(Problem(_UNTOLD, "Slurm takes too long to answer; the rest is said later."))
-    return problems
+    """Say all of it, as far as Slurm listens. What was not said is said next time."""
+    ran = await run([Errand(name, partial(slurm.update_node, name, update)) for name, update in said])
+    for errand, _ in ran:
+        told.note(errand.about)  # also after an error: it may have taken effect
+    return [
+        Problem(_UNTOLD, f"Slurm could not be told about node {errand.about}: {error}.")
+        for errand, error in ran
+        if error
+    ]
