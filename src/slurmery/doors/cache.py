@@ -35,7 +35,8 @@ class Cache(Generic[V]):
         keys: Keys[V] | None = None,
         *,
         relevant: Callable[[V, V], bool] | None = None,
+        pause: Callable[[Key], float] | None = None,
     ) -> None:
-        """Let changes here reach a controller."""
+        """Let changes here reach a controller, after a pause in which more of them may come."""
         for informer in self.informers:
-            controller.watch(informer, keys, relevant=relevant)
+            controller.watch(informer, keys, relevant=relevant, pause=pause)

@@ -88,11 +88,13 @@ class Controller:
         keys: Keys[V] | None = None,
         *,
         relevant: Callable[[V, V], bool] | None = None,
+        pause: Callable[[Key], float] | None = None,
     ) -> None:
         """Reconcile the keys of whatever changes there; without `keys`, the changed object itself.
 
         When an object passes from one owner to another, both are looked at. `relevant` may say of an update
-        that it is of no concern.
+        that it is of no concern. `pause` says for how many seconds the changes that concern a key are
+        gathered, to be looked at together.
         """
         find: Keys[V] = keys or itself
         if keys is None:
@@ -105,7 +107,10 @@ class Controller:
             priority = Priority.CHANGE if informer.synced.is_set() else Priority.RESYNC
             for view in (old, new):
                 for key in find(view) if view else ():
-                    self.queue.add(key, priority)
+                    if pause:
+                        self.queue.add_after(key, pause(key), priority)
+                    else:
+                        self.queue.add(key, priority)
 
         informer.subscribe(handle)
 

@@ -23,8 +23,8 @@ def rolling(
     allowed = limit(max_unavailable, wanted)
     present = [w for w in workers if not w.terminating]
     old = [w for w in present if w.revision != revision]
-    lost = [w for w in old if not w.available and objection(w) is None]
-    waiting = sorted((w for w in old if w not in lost), key=lambda w: (busy(w), *expendability(w)))
+    lost = {w.pod: w for w in old if not w.available and objection(w) is None}
+    waiting = sorted((w for w in old if w.pod not in lost), key=lambda w: (busy(w), *expendability(w)))
     leaving = [w for w in waiting if w.leaving][:allowed]
     unhealthy = [w for w in waiting if not w.leaving and not w.available]
     idle_first = [w for w in waiting if not w.leaving and w.available]
@@ -33,7 +33,7 @@ def rolling(
     arriving = sum(not w.available or bool(w.leaving) for w in present if w.revision == revision)
     budget = max(allowed - missing - arriving - len(leaving) - len(lost), 0)
     chosen = (*unhealthy[:budget], *idle_first[: max(budget - len(unhealthy), 0)])
-    return tuple(w.pod for w in (*lost, *leaving, *chosen))
+    return tuple(w.pod for w in (*lost.values(), *leaving, *chosen))
 
 
 def scheduled(

@@ -16,7 +16,7 @@ def test_the_hash_function_is_fnv_1(text: bytes, number: int) -> None:
 
 def test_the_revision_is_the_reviewed_one() -> None:
     given = nodeset(template={"metadata": {"labels": {"tier": "compute"}}}, extraConf="Weight=5")
-    golden.check("nodeset-revision", [build(given, 3)])
+    golden.check("nodeset-revision", [build(given, 3, hash_of(given))])
 
 
 @pytest.mark.parametrize(
@@ -60,14 +60,12 @@ def test_what_running_pods_need_not_know_makes_none(spec: dict[str, Any]) -> Non
 
 
 def test_a_collision_gives_another_name_to_the_same_content() -> None:
-    first, second = build(nodeset(), 1), build(nodeset(), 1, collisions=1)
-    assert first["data"] == second["data"]
-    assert first["metadata"]["name"] != second["metadata"]["name"]
+    assert hash_of(nodeset(), collisions=1) != hash_of(nodeset())
 
 
 def test_a_revision_is_found_by_the_labels_of_its_nodeset() -> None:
-    made = build(nodeset(), 1)
     digest = hash_of(nodeset())
+    made = build(nodeset(), 1, digest)
     assert made["metadata"]["name"] == f"gpu-{digest}"
     assert set(digest) <= set("bcdfghjklmnpqrstvwxz2456789")
     assert {

@@ -54,8 +54,9 @@ def test_pods_and_slurm_nodes_are_counted() -> None:
         "slurmDrain": 1,
         "observedGeneration": 4,
         "nodeSetHash": "new",
+        "collisionCount": None,
         "ordinalToNode": None,
-        "selector": "app.kubernetes.io/name=slurmd,app.kubernetes.io/instance=gpu",
+        "selector": "app.kubernetes.io/instance=gpu,app.kubernetes.io/name=slurmd",
     }
 
 

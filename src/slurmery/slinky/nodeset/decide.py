@@ -10,7 +10,7 @@ from slurmery.doors.conditions import Problem
 from slurmery.doors.merge import MergeError
 from slurmery.kube.meta import Key, Manifest
 from slurmery.slinky import names
-from slurmery.slinky.nodeset import claims, pins, placement, pods, revision, slurmd, template
+from slurmery.slinky.nodeset import claims, pins, placement, pods, slurmd, template
 from slurmery.slinky.nodeset.gather import Gathered
 from slurmery.slinky.nodeset.observe import DAEMON_SET, Scene, observe, of_mode
 from slurmery.slinky.nodeset.status import Standing
@@ -36,7 +36,7 @@ def decide(nodeset: NodeSet, seen: Gathered) -> Decision:
     """From all that is known. While no pod could be made, none is replaced either."""
     made, blocked = _template(nodeset, seen)
     contents = template.content_hashes(nodeset, seen.observed) if made and seen.observed else {}
-    digest = _digest(nodeset)
+    digest = seen.newest.digest
     scene = Scene(nodeset, digest, contents, seen.hosts, seen.slurm, seen.now)
     workers = observe(scene, [pod for pod in seen.pods.values() if of_mode(nodeset, pod)])
     others = observe(scene, [pod for pod in seen.pods.values() if not of_mode(nodeset, pod)])
@@ -47,6 +47,7 @@ def decide(nodeset: NodeSet, seen: Gathered) -> Decision:
         workers=(*workers, *others),
         desired=0 if wanted.deleting else len(hosts) if hosts is not None else wanted.replicas,
         revision=digest,
+        collisions=seen.newest.collisions,
         waits=steps.waits,
         problems=_problems(nodeset, seen),
         blocked=() if wanted.deleting else blocked,
@@ -108,11 +109,6 @@ def _template(nodeset: NodeSet, seen: Gathered) -> tuple[Mapping[str, Any] | Non
         return template.build(nodeset, seen.observed), seen.missing
     except MergeError as error:
         return None, [*seen.missing, Problem("InvalidTemplate", f"{error}.")]
-
-
-def _digest(nodeset: NodeSet) -> str:
-    collisions = nodeset.status.collision_count if nodeset.status else None
-    return revision.hash_of(nodeset, collisions or 0)
 
 
 def _hosts(

@@ -16,6 +16,11 @@ from slurmery.slinky.kinds import NODE_SETS
 from slurmery.slinky.nodeset.observe import DAEMON_SET
 from slurmery.slinky.nodeset.views import Host, WorkerPod, not_only_heartbeat
 
+# Seconds for which changes of a NodeSet's pods are gathered: a pass looks at all of them, so that with a
+# pause for each, the passes of a rollout are as many for thousands of pods as for few.
+_PAUSE: Final = 0.05
+_PAUSE_PER_POD: Final = 0.001
+_LONGEST_PAUSE: Final = 5.0
 _OWNER: Final = "owner"
 _PLACE: Final = "place"
 
@@ -44,7 +49,7 @@ class Fleet:
 
     def wakes(self, workers: Workers) -> None:
         """Let changes here reach the NodeSets that they concern."""
-        self._pods.wakes(workers, _nodeset_of)
+        self._pods.wakes(workers, _nodeset_of, pause=self._pause)
         workers.watch(self._hosts, self._concerned, relevant=not_only_heartbeat)
 
     def pods_of(self, uid: str) -> Sequence[WorkerPod]:
@@ -57,6 +62,12 @@ class Fleet:
             return {host.metadata.name: host for host in self._hosts.store.all()}
         found = ((name, self._hosts.store.get(Key("", name))) for name in set(wanted))
         return {name: host for name, host in found if host}
+
+    def _pause(self, key: Key) -> float:
+        nodeset = self._nodesets.get(key)
+        status = (nodeset.status or {}) if nodeset else {}
+        pods = max(int(status.get("replicas", 0)), int(status.get("desired", 0)))
+        return min(_PAUSE + pods * _PAUSE_PER_POD, _LONGEST_PAUSE)
 
     def _concerned(self, host: Host) -> Iterable[Key]:
         """Who has a worker there, and who might want one."""

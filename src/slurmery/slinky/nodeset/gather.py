@@ -14,6 +14,7 @@ from slurmery.slinky.cluster import missing
 from slurmery.slinky.kinds import CONTROLLERS, NODE_SETS
 from slurmery.slinky.links import Links
 from slurmery.slinky.nodeset.fleet import Fleet
+from slurmery.slinky.nodeset.history import Newest
 from slurmery.slinky.nodeset.observe import DAEMON_SET, Slurm
 from slurmery.slinky.nodeset.observed import Observed
 from slurmery.slinky.nodeset.views import Host, WorkerPod
@@ -22,6 +23,8 @@ from slurmery.slinky.world import World
 from slurmery.slurm.snapshot import Snapshot
 
 _GRES_CONF: Final = "gres.conf"
+# Until the history was asked.
+_UNKNOWN: Final = Newest("unknown")
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class Gathered:
     siblings: Sequence[NodeSet]
     slurm: Slurm
     now: float
+    newest: Newest = _UNKNOWN
 
 
 async def gather(world: World, links: Links, fleet: Fleet, told: Told, nodeset: NodeSet) -> Gathered:

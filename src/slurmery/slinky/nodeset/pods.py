@@ -103,13 +103,14 @@ def _pod(nodeset: NodeSet, template: Mapping[str, Any], revision: str, identity:
             "namespace": nodeset.metadata.namespace,
             "labels": labels,
             "annotations": metadata["annotations"],
-            "ownerReferences": [_owner(nodeset)],
+            "ownerReferences": [owner(nodeset)],
         },
         "spec": {**spec, "volumes": volumes, **({"affinity": affinity} if affinity else {})},
     }
 
 
-def _owner(nodeset: NodeSet) -> dict[str, Any]:
+def owner(nodeset: NodeSet) -> dict[str, Any]:
+    """The reference by which something is a NodeSet's."""
     return {
         "apiVersion": nodeset.place.api_version,
         "kind": nodeset.place.kind,

@@ -7,6 +7,7 @@ tells what they wait for.
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final
@@ -21,7 +22,7 @@ from slurmery.kube.apply import Applier
 from slurmery.kube.client import Client
 from slurmery.kube.controller import Result
 from slurmery.kube.desired import Desired, Owner
-from slurmery.kube.meta import Key
+from slurmery.kube.meta import Key, Manifest
 from slurmery.kube.resources import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, PODS, SERVICES
 from slurmery.slinky import names
 from slurmery.slinky.kinds import NODE_SETS
@@ -35,9 +36,8 @@ from slurmery.slinky.nodeset.history import History
 from slurmery.slinky.nodeset.words import Told
 from slurmery.slinky.world import World
 from slurmery.slurm.snapshot import Part
-from slurmery.workers.model import Worker
 
-# While something is under way, and to notice that Slurm has fallen silent.
+# While something is under way, and while no event may come that would tell of the end of it.
 _SOON: Final = 3.0
 _LATER: Final = 30.0
 
@@ -78,14 +78,16 @@ class Reconcile:
             return Result()
         if not view.deleting and marks.FINALIZER not in (view.metadata.finalizers or ()):
             await self._hold(view)
+        if not self._fleet.expectations.settled(key):
+            return Result(_LATER)  # the cache will show what we did, and wake us
         told = self._told[Key(key.namespace, nodeset.spec.controller_ref.name)]
-        seen = await gather(self._world, self._links, self._fleet, told, nodeset)
+        gathered = await gather(self._world, self._links, self._fleet, told, nodeset)
+        seen = replace(gathered, newest=await self._history.newest(nodeset))
         decision = decide(nodeset, seen)
         refused = [] if view.deleting else await self._apply(view, nodeset, seen)
-        settled = self._fleet.expectations.settled(key)
-        outcome = await self._act(nodeset, seen, decision, told) if settled else Outcome()
+        outcome = await self._act(nodeset, seen, decision, told)
         await self._tell_pods(nodeset, seen, decision, outcome)
-        if view.deleting and settled and not seen.pods:
+        if view.deleting and not seen.pods:
             await self._release(view)
             return Result()
         conditions = degrade(status.conditions(nodeset, decision.standing), [*refused, *outcome.problems])
@@ -93,7 +95,7 @@ class Reconcile:
         if decision.template and not view.deleting:
             in_use = {each.labels.get(names.HASH_LABEL, "") for each in seen.pods.values()}
             await self._history.keep(nodeset, decision.standing.revision, in_use)
-        return Result(_SOON if _unsettled(decision, outcome) else _LATER)
+        return Result(_pending(seen, decision, outcome))
 
     async def _apply(self, view: Custom, nodeset: NodeSet, seen: Gathered) -> list[Problem]:
         """The objects around the workers; the answer is what the server would not have."""
@@ -136,15 +138,19 @@ class Reconcile:
         now = datetime.fromtimestamp(seen.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         gone = {each.pod for each in outcome.deleted}
         here = [each for each in decision.standing.workers if not each.terminating and each.pod not in gone]
+        lives = [(worker, seen.pods[worker.pod]) for worker in here]
+        labels = [(live.key, status.protection(nodeset, worker, live)) for worker, live in lives]
+        words = [(live.key, status.pod_conditions(worker, live, now)) for worker, live in lives]
 
-        async def write(worker: Worker) -> None:
-            live = seen.pods[worker.pod]
-            if label := status.protection(nodeset, worker, live):
-                await self._client.patch(PODS, live.key, label)
-            if said := status.pod_conditions(worker, live, now):
-                await self._client.patch(PODS, live.key, said, kind="strategic", subresource="status")
+        async def label(item: tuple[Key, Manifest]) -> None:
+            await self._client.patch(PODS, *item)
 
-        await concurrently(here, tolerantly(write, "FailedUpdate", outcome))
+        async def say(item: tuple[Key, Manifest]) -> None:
+            await self._client.patch(PODS, *item, kind="strategic", subresource="status")
+
+        for write, patches in ((label, labels), (say, words)):
+            changed = [(key, patch) for key, patch in patches if patch]
+            await concurrently(changed, tolerantly(write, "FailedUpdate", outcome))
 
     async def _hold(self, view: Custom) -> None:
         await self._set_finalizers(view, [*(view.metadata.finalizers or ()), marks.FINALIZER])
@@ -159,8 +165,12 @@ class Reconcile:
         await self._client.patch(NODE_SETS, view.key, {"metadata": metadata})
 
 
-def _unsettled(decision: Decision, outcome: Outcome) -> bool:
-    plan = decision.plan
+def _pending(seen: Gathered, decision: Decision, outcome: Outcome) -> float | None:
+    """When to look again although nobody calls; never, if all is as it should be."""
+    plan, workers = decision.plan, decision.standing.workers
     steps = (plan.mark, plan.unmark, plan.drain, plan.undrain, plan.delete, plan.create, plan.waits)
-    arriving = any(worker.ready and not worker.available for worker in decision.standing.workers)
-    return any(steps) or bool(outcome.problems) or arriving
+    if any(steps) or outcome.problems or any(worker.ready and not worker.available for worker in workers):
+        return _SOON
+    # Slurm's lists come one by one; who is fresh only with the last of them is told of no change.
+    asked = Part.NODES in seen.slurm.snapshot.asked
+    return _LATER if asked and not all(worker.fresh for worker in workers) else None

@@ -57,9 +57,8 @@ def hash_of(nodeset: NodeSet, collisions: int = 0) -> str:
     return "".join(_ALPHABET[ord(digit) % len(_ALPHABET)] for digit in str(number))
 
 
-def build(nodeset: NodeSet, revision: int, collisions: int = 0) -> dict[str, Any]:
-    """The ControllerRevision; `revision` is its number in the history."""
-    digest = hash_of(nodeset, collisions)
+def build(nodeset: NodeSet, revision: int, digest: str) -> dict[str, Any]:
+    """The ControllerRevision; `revision` is its number in the history, `digest` its hash."""
     metadata = merge_metadata(nodeset.metadata)
     return {
         "apiVersion": "apps/v1",

@@ -43,6 +43,7 @@ class Standing:
     workers: Sequence[Worker]
     desired: int
     revision: str
+    collisions: int = 0
     waits: Sequence[Wait] = ()
     problems: Sequence[Problem] = ()
     blocked: Sequence[Problem] = ()
@@ -57,7 +58,7 @@ def fields(nodeset: NodeSet, standing: Standing) -> dict[str, Any]:
     before = nodeset.status.ordinal_to_node if nodeset.status else {}
     # A pin that no longer holds is taken out by name: the status is merged, not replaced.
     pins = {**dict.fromkeys(before), **standing.pins} if standing.pins is not None else None
-    selected = names.selector(names.SLURMD, nodeset.metadata.name)
+    selected = sorted(names.selector(names.SLURMD, nodeset.metadata.name).items())
     return {
         "replicas": len(workers),
         "updatedReplicas": _updated(standing),
@@ -68,8 +69,9 @@ def fields(nodeset: NodeSet, standing: Standing) -> dict[str, Any]:
         **(_counters(workers) if standing.asked else {}),
         "observedGeneration": nodeset.metadata.generation,
         "nodeSetHash": standing.revision,
+        "collisionCount": standing.collisions or None,
         "ordinalToNode": pins or None,
-        "selector": ",".join(f"{label}={value}" for label, value in selected.items()),
+        "selector": ",".join(f"{label}={value}" for label, value in selected),
     }
 
 
