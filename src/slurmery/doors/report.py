@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from slurmery.api.condition import Condition as Stamped
-from slurmery.doors.conditions import Condition, changes, stamped
+from slurmery.doors.conditions import Condition, Event, changes, stamped
 from slurmery.doors.views import Custom
 from slurmery.kube.client import Client
 from slurmery.kube.errors import NotFoundError
@@ -48,11 +48,14 @@ class Reporter:
             return
         metadata = answer["metadata"]
         self._ahead[view.key] = _Written(metadata["uid"], int(metadata["resourceVersion"]), answer["status"])
+        # How a new object stands is no change; only what is wrong with it is worth an Event.
+        self.tell(view, (each for each in changes(conditions, before) if before or each.type == "Warning"))
+
+    def tell(self, view: Custom, events: Iterable[Event]) -> None:
+        """Record Events about an object."""
         regarding = Regarding(self._resource, view.key, view.metadata.uid)
-        for event in changes(conditions, before):
-            # How a new object stands is no change; only what is wrong with it is worth an Event.
-            if before or event.type == "Warning":
-                self._recorder.record(regarding, event.type, event.reason, event.note, action=event.action)
+        for each in events:
+            self._recorder.record(regarding, each.type, each.reason, each.note, action=each.action)
 
     def forget(self, key: Key) -> None:
         """The object is gone."""

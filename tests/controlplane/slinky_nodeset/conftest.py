@@ -52,7 +52,7 @@ async def stage(plane: ControlPlane, slurm: Slurm) -> AsyncIterator[Stage]:
             "kind": "ServiceAccount",
             "metadata": {"name": "default", "namespace": name},
         }
-        await client.create(SERVICE_ACCOUNTS, account)
+        await client.apply(SERVICE_ACCOUNTS, account, manager="tests")
         yield Stage(plane, client, name, slurm)
         await client.delete(NAMESPACES, Key("", name))
 

@@ -22,6 +22,7 @@ def pod(
     conditions: tuple[dict[str, str], ...] = (READY,),
     phase: str = "Running",
     deleting: bool = False,
+    owners: tuple[dict[str, Any], ...] = (),
     **spec: Any,
 ) -> WorkerPod:
     """A healthy pod of the newest revision on node `h1`, unless said otherwise."""
@@ -35,6 +36,8 @@ def pod(
             **(labels or {}),
         },
         "annotations": annotations or {},
+        "generateName": "gpu-",
+        "ownerReferences": list(owners),
         **({"deletionTimestamp": "2026-01-02T00:00:00Z"} if deleting else {}),
     }
     made = {

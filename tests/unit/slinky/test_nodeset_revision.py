@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from slurmery.slinky.nodeset.revision import _fnv, build, hash_of, outdated
+from slurmery.slinky.nodeset.revision import _fnv, build, hash_of, outdated, text
 from tests.unit.slinky import golden
 from tests.unit.slinky.sets import SSSD, nodeset
 
@@ -61,6 +61,11 @@ def test_what_running_pods_need_not_know_makes_none(spec: dict[str, Any]) -> Non
 
 def test_a_collision_gives_another_name_to_the_same_content() -> None:
     assert hash_of(nodeset(), collisions=1) != hash_of(nodeset())
+
+
+def test_a_revision_is_spelt_as_go_spells_it() -> None:
+    given = nodeset(extraConf="Weight=<1&2>")
+    assert text(given).startswith('{"spec":{"extraConf":"Weight=\\u003c1\\u00262\\u003e","ordinalPadding":0,')
 
 
 def test_a_revision_is_found_by_the_labels_of_its_nodeset() -> None:

@@ -111,7 +111,11 @@ class Act:
         await concurrently(deletions, tolerantly(remove, "FailedDelete", outcome))
 
     async def _create(self, slots: Sequence[Slot], blueprints: Blueprints, outcome: Outcome) -> None:
-        """In growing batches; the first that fails is the last, so that a bad template costs few requests."""
+        """In growing batches; the first that fails is the last, so that a bad template costs few requests.
+
+        A name that is taken says nothing of the template.
+        """
+        taken: list[Slot] = []
 
         async def make(slot: Slot) -> None:
             for claim in blueprints.claims(slot):
@@ -121,13 +125,15 @@ class Act:
             self._expectations.expect(self._owner, [name])
             try:
                 await self._kube.create(PODS, pod)
-            except KubeError:
+            except KubeError as error:
                 self._expectations.seen(self._owner, name)
+                if isinstance(error, AlreadyExistsError):
+                    taken.append(slot)
                 raise
             outcome.created.append(name)
 
         started, size, known = 0, 1, len(outcome.problems)
-        while started < len(slots) and len(outcome.problems) == known:
+        while started < len(slots) and len(outcome.problems) == known + len(taken):
             await concurrently(slots[started : started + size], tolerantly(make, "FailedCreate", outcome))
             started, size = started + size, size * 2
 

@@ -12,6 +12,7 @@ from slurmery.kube.meta import Key, Manifest
 from slurmery.slinky import names
 from slurmery.slinky.nodeset import claims, pins, placement, pods, slurmd, template
 from slurmery.slinky.nodeset.gather import Gathered
+from slurmery.slinky.nodeset.kinship import anchored
 from slurmery.slinky.nodeset.observe import DAEMON_SET, Scene, observe, of_mode
 from slurmery.slinky.nodeset.status import Standing
 from slurmery.slinky.nodeset.wish import decide as plan
@@ -62,10 +63,10 @@ def pod(nodeset: NodeSet, seen: Gathered, decision: Decision, slot: Slot) -> Man
     common, digest = decision.template or {}, decision.standing.revision
     if isinstance(slot, str):
         override = seen.hosts[slot].annotations.get(names.HOSTNAME_OVERRIDE, "")
-        return pods.daemon(nodeset, common, digest, slot, override)
+        return anchored(pods.daemon(nodeset, common, digest, slot, override), seen.anchor)
     host = seen.hosts.get((decision.standing.pins or {}).get(str(slot), ""))
     pinned = host.metadata.name if host and placement.fits(common["spec"], host) else None
-    return pods.numbered(nodeset, common, digest, slot, pinned)
+    return anchored(pods.numbered(nodeset, common, digest, slot, pinned), seen.anchor)
 
 
 def claims_of(nodeset: NodeSet, seen: Gathered, slot: Slot) -> Sequence[Manifest]:

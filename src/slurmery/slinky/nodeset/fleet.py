@@ -23,8 +23,9 @@ _PAUSE_PER_POD: Final = 0.001
 _LONGEST_PAUSE: Final = 5.0
 _OWNER: Final = "owner"
 _PLACE: Final = "place"
+_ORPHANS: Final = "orphans"
 
-_nodeset_of = controller_of(NODE_SETS)
+_controlling = controller_of(NODE_SETS)
 
 
 class Fleet:
@@ -39,7 +40,7 @@ class Fleet:
                 runtime.informer(
                     Selection(PODS, namespace, label_selector=workers),
                     WorkerPod,
-                    {_OWNER: _owner, _PLACE: _place},
+                    {_OWNER: _owner, _PLACE: _place, _ORPHANS: _orphan},
                 )
                 for namespace in namespaces or (None,)
             ]
@@ -55,6 +56,10 @@ class Fleet:
     def pods_of(self, uid: str) -> Sequence[WorkerPod]:
         """The pods of a NodeSet."""
         return sorted(self._pods.by(_OWNER, uid), key=lambda pod: pod.metadata.name)
+
+    def orphans(self, key: Key) -> Sequence[WorkerPod]:
+        """The pods that bear the labels of a NodeSet, and that nobody controls."""
+        return self._pods.by(_ORPHANS, key)
 
     def hosts(self, wanted: Iterable[str] | None = None) -> Mapping[str, Host]:
         """The Kubernetes nodes of these names that exist, or all of them."""
@@ -89,6 +94,15 @@ class Fleet:
 
 def _owner(pod: WorkerPod) -> Sequence[str]:
     return (pod.controller.uid,) if pod.controller else ()
+
+
+def _orphan(pod: WorkerPod) -> Sequence[Key]:
+    return () if pod.controller else (Key(pod.metadata.namespace, pod.labels.get(names.INSTANCE_LABEL, "")),)
+
+
+def _nodeset_of(pod: WorkerPod) -> Iterable[Key]:
+    """Whose it is, or whose it looks like if it is nobody's."""
+    return (*_controlling(pod), *_orphan(pod))
 
 
 def _place(pod: WorkerPod) -> Sequence[str]:

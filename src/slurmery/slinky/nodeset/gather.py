@@ -9,12 +9,14 @@ from typing import Final
 from slurmery.api.slinky import Controller, NodeSet
 from slurmery.doors.conditions import Problem
 from slurmery.doors.views import read
-from slurmery.kube.meta import Key
+from slurmery.kube.meta import Key, Manifest
+from slurmery.kube.resources import CONFIG_MAPS
 from slurmery.slinky.cluster import missing
 from slurmery.slinky.kinds import CONTROLLERS, NODE_SETS
 from slurmery.slinky.links import Links
 from slurmery.slinky.nodeset.fleet import Fleet
 from slurmery.slinky.nodeset.history import Newest
+from slurmery.slinky.nodeset.kinship import ANCHOR, anchor_of, orphaned
 from slurmery.slinky.nodeset.observe import DAEMON_SET, Slurm
 from slurmery.slinky.nodeset.observed import Observed
 from slurmery.slinky.nodeset.views import Host, WorkerPod
@@ -39,13 +41,14 @@ class Gathered:
     slurm: Slurm
     now: float
     newest: Newest = _UNKNOWN
+    anchor: Sequence[Manifest] = ()
 
 
 async def gather(world: World, links: Links, fleet: Fleet, told: Told, nodeset: NodeSet) -> Gathered:
     """The world around a NodeSet."""
     namespace, ref = nodeset.metadata.namespace, nodeset.spec.controller_ref
     controller, key_hash = await world.cluster(namespace, ref)
-    pods = {pod.metadata.name: pod for pod in fleet.pods_of(nodeset.metadata.uid)}
+    pods = {pod.metadata.name: pod for pod in _pods(fleet, nodeset)}
     pinned = nodeset.status.ordinal_to_node.values() if nodeset.status else ()
     places = {*pinned, *(pod.spec.node_name for pod in pods.values())}
     return Gathered(
@@ -60,7 +63,17 @@ async def gather(world: World, links: Links, fleet: Fleet, told: Told, nodeset: 
             asyncio.get_running_loop().time(),
         ),
         now=time.time(),
+        anchor=anchor_of(world.caches.metadata[CONFIG_MAPS].get(Key(namespace, ANCHOR))),
     )
+
+
+def _pods(fleet: Fleet, nodeset: NodeSet) -> Sequence[WorkerPod]:
+    """Its pods; of a NodeSet that goes, also those that Kubernetes has taken from it meanwhile."""
+    own = fleet.pods_of(nodeset.metadata.uid)
+    if nodeset.metadata.deletion_timestamp is None:
+        return own
+    orphans = fleet.orphans(Key(nodeset.metadata.namespace, nodeset.metadata.name))
+    return [*own, *(pod for pod in orphans if orphaned(nodeset, pod))]
 
 
 async def _cluster(

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+import msgspec
+
 from slurmery.api.slinky import NodeSet
 from slurmery.kube.client import Client
 from slurmery.kube.errors import AlreadyExistsError, NotFoundError
@@ -103,7 +105,10 @@ class History:
         manifest = revision.build(nodeset, number, digest)
         metadata = {**manifest["metadata"], "ownerReferences": [owner(nodeset)]}
         try:
-            await self._client.create(CONTROLLER_REVISIONS, {**manifest, "metadata": metadata})
+            await self._client.create(
+                CONTROLLER_REVISIONS,
+                {**manifest, "metadata": metadata, "data": msgspec.Raw(revision.text(nodeset).encode())},
+            )
         except AlreadyExistsError:
             self._newest.pop(_key(nodeset), None)  # the name was taken meanwhile: another is chosen
             raise

@@ -27,12 +27,13 @@ from slurmery.kube.resources import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, PODS, S
 from slurmery.slinky import names
 from slurmery.slinky.kinds import NODE_SETS
 from slurmery.slinky.links import Links
-from slurmery.slinky.nodeset import build, marks, status
+from slurmery.slinky.nodeset import build, kinship, marks, status
 from slurmery.slinky.nodeset.act import Act, Blueprints, Outcome, concurrently, tolerantly
 from slurmery.slinky.nodeset.decide import Decision, claims_of, decide, pod, spent_claims
 from slurmery.slinky.nodeset.fleet import Fleet
 from slurmery.slinky.nodeset.gather import Gathered, gather
 from slurmery.slinky.nodeset.history import History
+from slurmery.slinky.nodeset.tidings import tidings
 from slurmery.slinky.nodeset.words import Told
 from slurmery.slinky.world import World
 from slurmery.slurm.snapshot import Part
@@ -40,6 +41,8 @@ from slurmery.slurm.snapshot import Part
 # While something is under way, and while no event may come that would tell of the end of it.
 _SOON: Final = 3.0
 _LATER: Final = 30.0
+# What Kubernetes holds an object with whose dependents are to live on.
+_ORPHAN: Final = "orphan"
 
 
 class Reconcile:
@@ -78,24 +81,54 @@ class Reconcile:
             return Result()
         if not view.deleting and marks.FINALIZER not in (view.metadata.finalizers or ()):
             await self._hold(view)
+        if view.deleting and _ORPHAN in (view.metadata.finalizers or ()):
+            await self._release(view)  # its pods are to outlive it
+            return Result()
         if not self._fleet.expectations.settled(key):
             return Result(_LATER)  # the cache will show what we did, and wake us
-        told = self._told[Key(key.namespace, nodeset.spec.controller_ref.name)]
+        return Result(await self._settle(view, nodeset))
+
+    async def _settle(self, view: Custom, nodeset: NodeSet) -> float | None:
+        """One pass; the answer is when to look again though nobody calls."""
+        told = self._told[Key(nodeset.metadata.namespace, nodeset.spec.controller_ref.name)]
         gathered = await gather(self._world, self._links, self._fleet, told, nodeset)
         seen = replace(gathered, newest=await self._history.newest(nodeset))
+        if not view.deleting and await self._claim(view, nodeset, seen):
+            return _SOON
         decision = decide(nodeset, seen)
-        refused = [] if view.deleting else await self._apply(view, nodeset, seen)
+        refused = await self._apply(view, nodeset, seen)
         outcome = await self._act(nodeset, seen, decision, told)
         await self._tell_pods(nodeset, seen, decision, outcome)
+        self._reporter.tell(view, tidings(nodeset, decision, outcome))
         if view.deleting and not seen.pods:
             await self._release(view)
-            return Result()
+            return None
         conditions = degrade(status.conditions(nodeset, decision.standing), [*refused, *outcome.problems])
         await self._reporter.report(view, conditions, status.fields(nodeset, decision.standing))
         if decision.template and not view.deleting:
             in_use = {each.labels.get(names.HASH_LABEL, "") for each in seen.pods.values()}
             await self._history.keep(nodeset, decision.standing.revision, in_use)
-        return Result(_pending(seen, decision, outcome))
+        return _pending(seen, decision, outcome)
+
+    async def _claim(self, view: Custom, nodeset: NodeSet, seen: Gathered) -> bool:
+        """Adopt and release pods; whether any was, so that the cache is to be waited for."""
+        orphans = self._fleet.orphans(view.key)
+        patches = kinship.changes(nodeset, seen.pods.values(), orphans, seen.anchor)
+        if not patches:
+            return False
+        if any(pod.key in patches for pod in orphans):
+            # Not by what the cache says: a NodeSet that is on its way out must not take them along.
+            live = await self._client.get(NODE_SETS, view.key, as_=Custom)
+            if live.deleting or live.metadata.uid != view.metadata.uid:
+                return True
+        done: list[Key] = []
+
+        async def write(key: Key) -> None:
+            await self._client.patch(PODS, key, patches[key], kind="strategic")
+            done.append(key)
+
+        await concurrently(patches, tolerantly(write, "FailedUpdate", Outcome()))
+        return bool(done)
 
     async def _apply(self, view: Custom, nodeset: NodeSet, seen: Gathered) -> list[Problem]:
         """The objects around the workers; the answer is what the server would not have."""

@@ -21,6 +21,7 @@ CHART_LABELS: Final = frozenset({"helm.sh/chart", "app.kubernetes.io/version"})
 
 # Kubernetes' own: without vowels, lest a hash spell something, and without digits that look like letters.
 _ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
+_ESCAPES: Final = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
 _REPLACE: Final = {"$patch": "replace"}
 
 
@@ -50,10 +51,19 @@ def data(nodeset: NodeSet) -> dict[str, Any]:
     }
 
 
+def text(nodeset: NodeSet) -> str:
+    """That part as Go writes JSON.
+
+    The API server compares revisions by their bytes, and writes them anew when an owner is changed: in any
+    other spelling, that would count as a change of what must not change.
+    """
+    plain = json.dumps(data(nodeset), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return plain.translate(_ESCAPES)
+
+
 def hash_of(nodeset: NodeSet, collisions: int = 0) -> str:
     """The hash of a revision; `collisions` is raised when another revision has the same one."""
-    raw = json.dumps(data(nodeset), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    number = _fnv(f"{raw}{collisions}".encode())
+    number = _fnv(f"{text(nodeset)}{collisions}".encode())
     return "".join(_ALPHABET[ord(digit) % len(_ALPHABET)] for digit in str(number))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from slurmery.kube.meta import View
+from slurmery.kube.meta import ObjectMeta, View
 
 
 class _Part(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -33,9 +33,16 @@ class _PodStatus(_Part, frozen=True, gc=False):
     conditions: tuple[PodCondition, ...] | None = None
 
 
+class PodMeta(ObjectMeta, frozen=True, gc=False):
+    """Metadata with what the server was to make the name from."""
+
+    generate_name: str = ""
+
+
 class WorkerPod(View, frozen=True, gc=False):
     """A pod that runs slurmd."""
 
+    metadata: PodMeta
     spec: _PodSpec = _PodSpec()
     status: _PodStatus = _PodStatus()
 
