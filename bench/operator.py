@@ -75,9 +75,9 @@ class Operator:
         return sum(request.writes for request in self.requests())
 
     def rest(self, seconds: float = 5.0) -> None:
-        """Wait until it has written nothing for so long."""
-        seen, since = -1, time.monotonic()
-        while time.monotonic() - since < seconds:
+        """Wait until it has written something, and then nothing for so long."""
+        seen, since = 0, time.monotonic()
+        while not seen or time.monotonic() - since < seconds:
             if (now := self.writes()) != seen:
                 seen, since = now, time.monotonic()
             time.sleep(0.2)

@@ -56,7 +56,6 @@ def figures() -> Iterator[Figure]:
 def _starting(plane: ControlPlane) -> Iterator[Figure]:
     """Twenty clusters that wait for an operator."""
     with operator(plane) as running:
-        time.sleep(3)
         running.rest()
         requests = running.requests()
         made = [each for each in requests if each.writes and _makes(each.resource, each.subresource)]

@@ -48,14 +48,15 @@ class Reporter:
             return
         metadata = answer["metadata"]
         self._ahead[view.key] = _Written(metadata["uid"], int(metadata["resourceVersion"]), answer["status"])
-        # How a new object stands is no change; only what is wrong with it is worth an Event.
-        self.tell(view, (each for each in changes(conditions, before) if before or each.type == "Warning"))
+        for event in changes(conditions, before):
+            # How a new object stands is no change; only what is wrong with it is worth an Event.
+            if before or event.type == "Warning":
+                self.say(view, event)
 
-    def tell(self, view: Custom, events: Iterable[Event]) -> None:
-        """Record Events about an object."""
+    def say(self, view: Custom, event: Event) -> None:
+        """Record what happened to an object beside the changes of its conditions."""
         regarding = Regarding(self._resource, view.key, view.metadata.uid)
-        for each in events:
-            self._recorder.record(regarding, each.type, each.reason, each.note, action=each.action)
+        self._recorder.record(regarding, event.type, event.reason, event.note, action=event.action)
 
     def forget(self, key: Key) -> None:
         """The object is gone."""

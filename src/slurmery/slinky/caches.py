@@ -6,7 +6,7 @@ from typing import Final, cast
 
 from slurmery.doors.cache import WORKLOADS, Cache, V
 from slurmery.doors.views import Claim, Custom, Pod, Workload
-from slurmery.kube.meta import Key, Resource, Selection
+from slurmery.kube.meta import Key, Resource, Selection, View
 from slurmery.kube.observed import OWNER_INDEX, owners
 from slurmery.kube.ownership import Footprint
 from slurmery.kube.resources import (
@@ -46,7 +46,7 @@ class Caches:
         self.slurmctld_pods = self._cache(
             Selection(PODS, label_selector=slurmctld), Pod, {"instance": instance}
         )
-        self.claims = self._cache(Selection(PERSISTENT_VOLUME_CLAIMS), Claim, {})
+        self.claims = self._cache(Selection(PERSISTENT_VOLUME_CLAIMS), Claim, {"instance": instance})
 
     @property
     def owned(self) -> Mapping[Resource, Cache[Footprint]]:
@@ -57,6 +57,11 @@ class Caches:
     def users(self, kind: Resource, used: Resource, key: Key) -> list[Custom]:
         """The objects of a kind whose specs name an object."""
         return self.custom[kind].by(USES, (used, key))
+
+    def claims_of(self, key: Key) -> list[Claim]:
+        """The claims of a NodeSet's workers."""
+        found = self.claims.by("instance", key)
+        return [claim for claim in found if claim.labels.get(names.NAME_LABEL) == names.SLURMD.name]
 
     def pods_of(self, key: Key) -> list[Pod]:
         """The slurmctld pods of a Controller."""
@@ -71,6 +76,6 @@ class Caches:
         )
 
 
-def instance(pod: Pod) -> Sequence[Key]:
-    """The custom resource that a pod belongs to, by its label."""
-    return (Key(pod.metadata.namespace, pod.labels.get(names.INSTANCE_LABEL, "")),)
+def instance(view: View) -> Sequence[Key]:
+    """The custom resource that a pod or claim belongs to, by its label."""
+    return (Key(view.metadata.namespace, view.labels.get(names.INSTANCE_LABEL, "")),)

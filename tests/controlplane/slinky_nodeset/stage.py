@@ -155,6 +155,15 @@ class Stage:
 
         await until(look)
 
+    async def gone_or_new(self, resource: Resource, name: str, uid: str) -> None:
+        """Wait until there is another one by this name, or none."""
+
+        async def look() -> bool:
+            found = await self.get(resource, name)
+            return found is None or found["metadata"]["uid"] != uid
+
+        await until(look)
+
     async def run(self, *names: str) -> None:
         """Let pods be ready, and their nodes idle in Slurm."""
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -35,6 +35,9 @@ class Cluster:
     refuses: Mapping[str, ApiError] = field(default_factory=dict)
     asked: int = 0
 
+    async def get(self, resource: Resource, key: Key) -> Manifest:
+        return self._live(resource, key)
+
     async def create(self, resource: Resource, manifest: Manifest) -> Manifest:
         key = self._open(resource, key_of(manifest))
         if (resource, key) in self.objects:
@@ -205,6 +208,21 @@ async def test_a_worker_comes_with_its_claims_and_finds_old_ones_again(stage: St
     assert {"data-gpu-4", "data-gpu-5"} <= stage.cluster.names(PERSISTENT_VOLUME_CLAIMS)
     assert outcome.created == ["gpu-4", "gpu-5"]
     assert stage.expectations.pending(OWNER) == {"gpu-4", "gpu-5"}
+
+
+async def test_a_worker_waits_for_the_claim_of_its_predecessor_to_be_gone_and_keeps_no_other_waiting(
+    stage: Stage,
+) -> None:
+    going = stage.cluster.objects[PERSISTENT_VOLUME_CLAIMS, Key("slurm", "data-gpu-4")]
+    going["metadata"] |= {"name": "data-gpu-4", "deletionTimestamp": "2026-01-01T00:00:00Z"}
+    del stage.cluster.objects[PODS, Key("slurm", "gpu-4")]
+    outcome = await stage.carry_out(Plan(create=(4, 1, 5, 6)))
+
+    assert outcome.created == ["gpu-5", "gpu-6"]
+    assert {each.message for each in outcome.problems} == {
+        "claim data-gpu-4 of a former worker is still being deleted.",
+        "no.",  # gpu-1 is there
+    }
 
 
 async def test_a_template_that_nobody_wants_costs_few_requests(stage: Stage) -> None:

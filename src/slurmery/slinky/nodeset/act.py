@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, TypeVar
 from slurmery.doors.conditions import Problem
 from slurmery.kube.errors import AlreadyExistsError, ApiError, ConflictError, KubeError, NotFoundError
 from slurmery.kube.expectations import Expectations
-from slurmery.kube.meta import Key, Manifest, Resource
+from slurmery.kube.meta import Key, Manifest, Resource, key_of
 from slurmery.kube.resources import PERSISTENT_VOLUME_CLAIMS, PODS
 from slurmery.slinky.nodeset import marks
 from slurmery.slinky.nodeset.views import WorkerPod
@@ -29,6 +29,7 @@ _AT_ONCE: Final = 32
 class Kube(Protocol):
     """What is needed of the Kubernetes client."""
 
+    def get(self, resource: Resource, key: Key) -> Awaitable[Mapping[str, Any]]: ...
     def create(self, resource: Resource, manifest: Manifest) -> Awaitable[Mapping[str, Any]]: ...
     def patch(self, resource: Resource, key: Key, patch: Manifest) -> Awaitable[Mapping[str, Any]]: ...
     def delete(self, resource: Resource, key: Key, *, uid: str | None = None) -> Awaitable[None]: ...
@@ -113,35 +114,43 @@ class Act:
     async def _create(self, slots: Sequence[Slot], blueprints: Blueprints, outcome: Outcome) -> None:
         """In growing batches; the first that fails is the last, so that a bad template costs few requests.
 
-        A name that is taken says nothing of the template.
+        A name or claim that is not free says nothing of the template.
         """
         taken: list[Slot] = []
 
         async def make(slot: Slot) -> None:
-            for claim in blueprints.claims(slot):
-                await self._create_claim(claim)
-            pod = blueprints.pod(slot)
-            name = pod["metadata"]["name"]
-            self._expectations.expect(self._owner, [name])
             try:
-                await self._kube.create(PODS, pod)
-            except KubeError as error:
-                self._expectations.seen(self._owner, name)
-                if isinstance(error, AlreadyExistsError):
-                    taken.append(slot)
+                for claim in blueprints.claims(slot):
+                    await self._create_claim(claim)
+                outcome.created.append(await self._create_pod(blueprints.pod(slot)))
+            except AlreadyExistsError:
+                taken.append(slot)
                 raise
-            outcome.created.append(name)
 
         started, size, known = 0, 1, len(outcome.problems)
         while started < len(slots) and len(outcome.problems) == known + len(taken):
             await concurrently(slots[started : started + size], tolerantly(make, "FailedCreate", outcome))
             started, size = started + size, size * 2
 
+    async def _create_pod(self, pod: Manifest) -> str:
+        name = str(pod["metadata"]["name"])
+        self._expectations.expect(self._owner, [name])
+        try:
+            await self._kube.create(PODS, pod)
+        except KubeError:
+            self._expectations.seen(self._owner, name)
+            raise
+        return name
+
     async def _create_claim(self, claim: Manifest) -> None:
         try:
             await self._kube.create(PERSISTENT_VOLUME_CLAIMS, claim)
-        except AlreadyExistsError:
-            return  # a claim outlives its pod
+        except AlreadyExistsError as taken:  # a claim outlives its pod
+            live = await self._kube.get(PERSISTENT_VOLUME_CLAIMS, key_of(claim))
+            if "deletionTimestamp" in live["metadata"]:
+                name = live["metadata"]["name"]
+                words = f"claim {name} of a former worker is still being deleted"
+                raise AlreadyExistsError(taken.status, taken.reason, words) from taken
 
 
 def tolerantly(
@@ -164,11 +173,11 @@ def tolerantly(
 
 
 async def concurrently(items: Iterable[T], work: Callable[[T], Awaitable[None]]) -> None:
-    """All of them, some at once."""
-    limit = asyncio.Semaphore(_AT_ONCE)
+    """All of them, some at once; those that need no waiting cost no task of their own."""
+    waiting = iter([*items])
 
-    async def one(item: T) -> None:
-        async with limit:
+    async def some() -> None:
+        for item in waiting:
             await work(item)
 
-    await asyncio.gather(*(one(item) for item in items))
+    await asyncio.gather(*(some() for _ in range(_AT_ONCE)))

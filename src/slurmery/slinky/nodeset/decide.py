@@ -10,7 +10,7 @@ from slurmery.doors.conditions import Problem
 from slurmery.doors.merge import MergeError
 from slurmery.kube.meta import Key, Manifest
 from slurmery.slinky import names
-from slurmery.slinky.nodeset import claims, pins, placement, pods, slurmd, template
+from slurmery.slinky.nodeset import bonds, claims, pins, placement, pods, slurmd, template
 from slurmery.slinky.nodeset.gather import Gathered
 from slurmery.slinky.nodeset.kinship import anchored
 from slurmery.slinky.nodeset.observe import DAEMON_SET, Scene, observe, of_mode
@@ -71,16 +71,8 @@ def pod(nodeset: NodeSet, seen: Gathered, decision: Decision, slot: Slot) -> Man
 
 def claims_of(nodeset: NodeSet, seen: Gathered, slot: Slot) -> Sequence[Manifest]:
     """The claims of a slot; they go with the NodeSet where the user says so."""
-    made = claims.build(nodeset, _identity(nodeset, seen, slot))
-    if nodeset.spec.persistent_volume_claim_retention_policy.when_deleted != _DELETE:
-        return made
-    owner = {
-        "apiVersion": nodeset.place.api_version,
-        "kind": nodeset.place.kind,
-        "name": nodeset.metadata.name,
-        "uid": nodeset.metadata.uid,
-    }
-    return [{**each, "metadata": {**each["metadata"], "ownerReferences": [owner]}} for each in made]
+    made, owners = claims.build(nodeset, _identity(nodeset, seen, slot)), [*bonds.owners(nodeset)]
+    return [{**each, "metadata": {**each["metadata"], "ownerReferences": owners}} for each in made]
 
 
 def spent_claims(nodeset: NodeSet, seen: Gathered, name: str) -> Sequence[Key]:

@@ -22,12 +22,18 @@ from slurmery.kube.apply import Applier
 from slurmery.kube.client import Client
 from slurmery.kube.controller import Result
 from slurmery.kube.desired import Desired, Owner
-from slurmery.kube.meta import Key, Manifest
-from slurmery.kube.resources import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, PODS, SERVICES
+from slurmery.kube.meta import Key
+from slurmery.kube.resources import (
+    CONFIG_MAPS,
+    PERSISTENT_VOLUME_CLAIMS,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    SERVICES,
+)
 from slurmery.slinky import names
 from slurmery.slinky.kinds import NODE_SETS
 from slurmery.slinky.links import Links
-from slurmery.slinky.nodeset import build, kinship, marks, status
+from slurmery.slinky.nodeset import bonds, build, kinship, marks, status
 from slurmery.slinky.nodeset.act import Act, Blueprints, Outcome, concurrently, tolerantly
 from slurmery.slinky.nodeset.decide import Decision, claims_of, decide, pod, spent_claims
 from slurmery.slinky.nodeset.fleet import Fleet
@@ -37,6 +43,7 @@ from slurmery.slinky.nodeset.tidings import tidings
 from slurmery.slinky.nodeset.words import Told
 from slurmery.slinky.world import World
 from slurmery.slurm.snapshot import Part
+from slurmery.workers.model import Worker
 
 # While something is under way, and while no event may come that would tell of the end of it.
 _SOON: Final = 3.0
@@ -97,9 +104,11 @@ class Reconcile:
             return _SOON
         decision = decide(nodeset, seen)
         refused = await self._apply(view, nodeset, seen)
+        refused += [] if view.deleting else await self._bind(view, nodeset)
         outcome = await self._act(nodeset, seen, decision, told)
         await self._tell_pods(nodeset, seen, decision, outcome)
-        self._reporter.tell(view, tidings(nodeset, decision, outcome))
+        for event in tidings(nodeset, decision, outcome):
+            self._reporter.say(view, event)
         if view.deleting and not seen.pods:
             await self._release(view)
             return None
@@ -129,6 +138,17 @@ class Reconcile:
 
         await concurrently(patches, tolerantly(write, "FailedUpdate", Outcome()))
         return bool(done)
+
+    async def _bind(self, view: Custom, nodeset: NodeSet) -> list[Problem]:
+        """Let claims belong to the NodeSet, or to nobody; the answer is what stands in the way."""
+        claims = self._world.caches.claims_of(view.key)
+        patches, outcome = bonds.changes(nodeset, claims), Outcome()
+
+        async def write(key: Key) -> None:
+            await self._client.patch(PERSISTENT_VOLUME_CLAIMS, key, patches[key], kind="strategic")
+
+        await concurrently(patches, tolerantly(write, "FailedUpdate", outcome))
+        return [*outcome.problems, *bonds.contested(nodeset, claims)]
 
     async def _apply(self, view: Custom, nodeset: NodeSet, seen: Gathered) -> list[Problem]:
         """The objects around the workers; the answer is what the server would not have."""
@@ -171,19 +191,15 @@ class Reconcile:
         now = datetime.fromtimestamp(seen.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         gone = {each.pod for each in outcome.deleted}
         here = [each for each in decision.standing.workers if not each.terminating and each.pod not in gone]
-        lives = [(worker, seen.pods[worker.pod]) for worker in here]
-        labels = [(live.key, status.protection(nodeset, worker, live)) for worker, live in lives]
-        words = [(live.key, status.pod_conditions(worker, live, now)) for worker, live in lives]
 
-        async def label(item: tuple[Key, Manifest]) -> None:
-            await self._client.patch(PODS, *item)
+        async def write(worker: Worker) -> None:
+            live = seen.pods[worker.pod]
+            if label := status.protection(nodeset, worker, live):
+                await self._client.patch(PODS, live.key, label)
+            if said := status.pod_conditions(worker, live, now):
+                await self._client.patch(PODS, live.key, said, kind="strategic", subresource="status")
 
-        async def say(item: tuple[Key, Manifest]) -> None:
-            await self._client.patch(PODS, *item, kind="strategic", subresource="status")
-
-        for write, patches in ((label, labels), (say, words)):
-            changed = [(key, patch) for key, patch in patches if patch]
-            await concurrently(changed, tolerantly(write, "FailedUpdate", outcome))
+        await concurrently(here, tolerantly(write, "FailedUpdate", outcome))
 
     async def _hold(self, view: Custom) -> None:
         await self._set_finalizers(view, [*(view.metadata.finalizers or ()), marks.FINALIZER])
