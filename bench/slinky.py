@@ -37,7 +37,7 @@ STEPS: tuple[tuple[str, Mapping[str, Any], float], ...] = (
     ("roll", {"extraConf": "Weight=2"}, 3.3),
 )
 IDLE_SECONDS = 60
-PATIENCE = 300.0
+PATIENCE = 900.0
 HOSTS = 40
 KEYS = {"slurmKeyRef": {"name": "keys", "key": "slurm.key"}, "jwtKeyRef": {"name": "keys", "key": "jwt.key"}}
 
