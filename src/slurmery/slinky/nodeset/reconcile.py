@@ -25,7 +25,6 @@ from slurmery.kube.desired import Desired, Owner
 from slurmery.kube.meta import Key
 from slurmery.kube.resources import (
     CONFIG_MAPS,
-    PERSISTENT_VOLUME_CLAIMS,
     POD_DISRUPTION_BUDGETS,
     PODS,
     SERVICES,
@@ -33,8 +32,9 @@ from slurmery.kube.resources import (
 from slurmery.slinky import names
 from slurmery.slinky.kinds import NODE_SETS
 from slurmery.slinky.links import Links
-from slurmery.slinky.nodeset import bonds, build, kinship, marks, status
+from slurmery.slinky.nodeset import build, marks, status
 from slurmery.slinky.nodeset.act import Act, Blueprints, Outcome, concurrently, tolerantly
+from slurmery.slinky.nodeset.belongings import Belongings
 from slurmery.slinky.nodeset.decide import Decision, claims_of, decide, pod, spent_claims
 from slurmery.slinky.nodeset.fleet import Fleet
 from slurmery.slinky.nodeset.gather import Gathered, gather
@@ -72,6 +72,7 @@ class Reconcile:
         self._applier = applier
         self._reporter = reporter
         self._history = History(client)
+        self._belongings = Belongings(client, fleet, world.caches)
         self._told: dict[Key, Told] = defaultdict(Told)
 
     async def __call__(self, key: Key, /) -> Result:
@@ -100,11 +101,11 @@ class Reconcile:
         told = self._told[Key(nodeset.metadata.namespace, nodeset.spec.controller_ref.name)]
         gathered = await gather(self._world, self._links, self._fleet, told, nodeset)
         seen = replace(gathered, newest=await self._history.newest(nodeset))
-        if not view.deleting and await self._claim(view, nodeset, seen):
+        if not view.deleting and await self._belongings.claim_pods(view, nodeset, seen):
             return _SOON
         decision = decide(nodeset, seen)
         refused = await self._apply(view, nodeset, seen)
-        refused += [] if view.deleting else await self._bind(view, nodeset)
+        refused += [] if view.deleting else await self._belongings.bind_volumes(view, nodeset)
         outcome = await self._act(nodeset, seen, decision, told)
         await self._tell_pods(nodeset, seen, decision, outcome)
         for event in tidings(nodeset, decision, outcome):
@@ -118,37 +119,6 @@ class Reconcile:
             in_use = {each.labels.get(names.HASH_LABEL, "") for each in seen.pods.values()}
             await self._history.keep(nodeset, decision.standing.revision, in_use)
         return _pending(seen, decision, outcome)
-
-    async def _claim(self, view: Custom, nodeset: NodeSet, seen: Gathered) -> bool:
-        """Adopt and release pods; whether any was, so that the cache is to be waited for."""
-        orphans = self._fleet.orphans(view.key)
-        patches = kinship.changes(nodeset, seen.pods.values(), orphans, seen.anchor)
-        if not patches:
-            return False
-        if any(pod.key in patches for pod in orphans):
-            # Not by what the cache says: a NodeSet that is on its way out must not take them along.
-            live = await self._client.get(NODE_SETS, view.key, as_=Custom)
-            if live.deleting or live.metadata.uid != view.metadata.uid:
-                return True
-        done: list[Key] = []
-
-        async def write(key: Key) -> None:
-            await self._client.patch(PODS, key, patches[key], kind="strategic")
-            done.append(key)
-
-        await concurrently(patches, tolerantly(write, "FailedUpdate", Outcome()))
-        return bool(done)
-
-    async def _bind(self, view: Custom, nodeset: NodeSet) -> list[Problem]:
-        """Let claims belong to the NodeSet, or to nobody; the answer is what stands in the way."""
-        claims = self._world.caches.claims_of(view.key)
-        patches, outcome = bonds.changes(nodeset, claims), Outcome()
-
-        async def write(key: Key) -> None:
-            await self._client.patch(PERSISTENT_VOLUME_CLAIMS, key, patches[key], kind="strategic")
-
-        await concurrently(patches, tolerantly(write, "FailedUpdate", outcome))
-        return [*outcome.problems, *bonds.contested(nodeset, claims)]
 
     async def _apply(self, view: Custom, nodeset: NodeSet, seen: Gathered) -> list[Problem]:
         """The objects around the workers; the answer is what the server would not have."""
@@ -220,6 +190,6 @@ def _pending(seen: Gathered, decision: Decision, outcome: Outcome) -> float | No
     steps = (plan.mark, plan.unmark, plan.drain, plan.undrain, plan.delete, plan.create, plan.waits)
     if any(steps) or outcome.problems or any(worker.ready and not worker.available for worker in workers):
         return _SOON
-    # Slurm's lists come one by one; who is fresh only with the last of them is told of no change.
-    asked = Part.NODES in seen.slurm.snapshot.asked
-    return _LATER if asked and not all(worker.fresh for worker in workers) else None
+    # Slurm's lists come one by one, and only changes of the nodes call. Silence and its end call, too.
+    answering = not seen.slurm.snapshot.nodes.error
+    return _SOON if answering and not all(worker.fresh for worker in workers) else None
