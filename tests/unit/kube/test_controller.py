@@ -2,11 +2,13 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import cast
 
 import pytest
 
 from slurmery.kube.controller import Controller, Result, TerminalError, controller_of, itself, not_only_status
 from slurmery.kube.errors import NoAnswerError
+from slurmery.kube.informer import Informer
 from slurmery.kube.meta import Key, ObjectMeta, OwnerReference, Resource, View
 
 NODESETS = Resource("slinky.slurm.net", "v1beta1", "nodesets", "NodeSet")
@@ -219,6 +221,29 @@ def test_an_object_stands_for_itself() -> None:
 )
 def test_a_child_stands_for_its_controller_of_that_kind(child: View, keys: list[Key]) -> None:
     assert list(controller_of(NODESETS)(child)) == keys
+
+
+class Changing:
+    """An informer as far as a controller sees it."""
+
+    def __init__(self) -> None:
+        self.synced = asyncio.Event()
+        self.synced.set()
+
+    def subscribe(self, handler: Callable[[View | None, View | None], None]) -> None:
+        self.change = handler
+
+
+@pytest.mark.looptime
+async def test_changes_within_a_pause_are_looked_at_together() -> None:
+    async with Diary().running() as diary:
+        many = Changing()
+        diary.controller.watch(cast("Informer[View]", many), lambda _: [GPU], pause=lambda _: 2.0)
+        for _ in range(50):
+            many.change(None, view(uid="1"))
+            await asyncio.sleep(0.1)
+        await settle(100)
+        assert diary.times(GPU) == pytest.approx([2.0, 4.0, 6.0])
 
 
 def test_a_status_write_is_not_relevant_and_anything_else_is() -> None:
