@@ -42,6 +42,7 @@ def test_orphans_are_adopted_and_strangers_released_and_the_rest_is_left_alone()
         pod("gpu-0", labels=OURS, owners=(OWNER, ANCHOR)),
         pod("gpu-1", labels={**OURS, names.INSTANCE_LABEL: "mine"}, owners=(OWNER, ANCHOR)),
         pod("gpu-2", labels=OURS, owners=(OWNER,)),
+        pod("gpu-9", labels=OURS, owners=(OWNER,), deleting=True),
     ]
     orphans = [
         pod("gpu-3", labels=OURS),

@@ -47,7 +47,7 @@ def changes(
     """The strategic merge patches that make pods belong where they should, by pod."""
     lost = {"$patch": "delete", "uid": nodeset.metadata.uid}
     needed: list[tuple[WorkerPod, list[Manifest]]] = []
-    for pod in own:
+    for pod in (each for each in own if not each.deleting):
         missing = [each for each in anchor if each["uid"] not in _owners(pod)]
         needed.append((pod, missing if _labelled(nodeset, pod) else [lost]))
     adopted = (pod for pod in orphans if orphaned(nodeset, pod) and not pod.deleting)
