@@ -32,7 +32,6 @@ VARIABLES = {"REBOOTER_NODE_NAME": "n", "ENABLE_WEBHOOKS": "false"}
 PROGRAMS = {
     "checks": KUBELET,
     "rebooter": KUBELET,
-    "sconfigcontroller": KUBELET,
     "exporter": (
         "--metrics-bind-address={}:8080",
         "--monitoring-bind-address={}:8081",
