@@ -3,8 +3,8 @@
 import json
 import time
 
+import slurmery
 from dev.helm import Helm
-from dev.images import Image
 from dev.kubectl import Kubectl
 from dev.progress import Say
 from dev.refusal import Refusal
@@ -20,16 +20,15 @@ _QUESTION = {
 }
 
 
-def install(kubectl: Kubectl, helm: Helm, image: Image, say: Say) -> None:
-    """Install and wait until it works. Doing it again changes nothing, unless the image is another."""
+def install(kubectl: Kubectl, helm: Helm, registry: str, content: str, say: Say) -> None:
+    """Install and wait until it works. Doing it again changes nothing, unless the content is another."""
     say("definitions")
     helm.install("slurmery-crds", "slurmery-crds", NAMESPACE, {})
     say("operator and webhooks")
-    repository, _, tag = image.ref.rpartition(":")
     # The tag stays the same while the source changes.
-    content = {"podAnnotations": {"slurmery.dev/content": image.archive.stem}}
-    named = {"image": {"repository": repository, "tag": tag}}
-    helm.install("slurmery", "slurmery", NAMESPACE, {"operator": content | named, "webhook": content})
+    annotated = {"podAnnotations": {"slurmery.dev/content": content}}
+    image = {"image": {"repository": f"{registry}/slurmery", "tag": slurmery.__version__}}
+    helm.install("slurmery", "slurmery", NAMESPACE, {"operator": annotated | image, "webhook": annotated})
     for deployment in ("slurmery", "slurmery-webhook"):
         say(f"waiting for {deployment}")
         limit = f"--timeout={READY_SECONDS}s"

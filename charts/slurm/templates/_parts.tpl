@@ -75,7 +75,7 @@
 {{- $lines := list (include "slurm.conf" (list .Values.controller.extraConf .Values.controller.extraConfMap "\n")) -}}
 {{- $known := include "slurm.nodesets" . | fromJson -}}
 {{- range $name, $partition := .Values.partitions }}
-{{- if and $partition (dig "enabled" true $partition) }}
+{{- if and (not (kindIs "invalid" $partition)) (dig "enabled" true ($partition | default dict)) }}
 {{- $nodesets := required (printf "partitions.%s.nodesets must name node sets, or ALL" $name) $partition.nodesets }}
 {{- range $nodesets }}
 {{- if and (ne . "ALL") (not (hasKey $known .)) }}

@@ -4,24 +4,23 @@ from collections.abc import Iterator
 
 import pytest
 
-from dev import images, operator, paths
+from dev import example, operator
 from dev.kubectl import Kubectl
-from dev.target import release
+from dev.target import LOCAL, Embedded, release
 from tests.e2e.slinky.lab import Slurm, slurm_cluster
 
 
 @pytest.fixture(scope="session")
 def installed(kubectl: Kubectl) -> Kubectl:
-    """The operator runs."""
-    wanted = images.wanted(release(), paths.cache() / "images")
-    operator.install(kubectl, next(image for image in wanted if image.name == "slurmery"))
+    """The operator runs as its charts install it, with least rights and its webhooks on."""
+    target = Embedded()
+    operator.install(kubectl, target.helm(), target.registry, target.content(), print)
     return kubectl
 
 
 @pytest.fixture(scope="module")
 def slurm(installed: Kubectl) -> Iterator[Slurm]:
     """The example, with both its workers idle."""
-    manifest = (paths.ROOT / "examples/01-slinky/cluster.yaml").read_text()
-    with slurm_cluster(installed, "slinky", manifest) as slurm:
+    with slurm_cluster(installed, "slinky", example.manifest(LOCAL, release())) as slurm:
         slurm.wait("two idle workers", slurm.settled)
         yield slurm

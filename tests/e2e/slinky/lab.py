@@ -1,13 +1,12 @@
 """A Slurm cluster by Slinky's API in a namespace of its own, asked and changed as its users do."""
 
-import base64
 import json
-import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
+from dev.example import keys
 from dev.kubectl import Kubectl
 from dev.refusal import Refusal
 
@@ -58,14 +57,7 @@ class Slurm:
         return self.kubectl("get", "nodeset", "workers", "-o", path)
 
     def make_keys(self) -> None:
-        keys = {"slurm.key": secrets.token_bytes(1024), "jwt.key": secrets.token_bytes(32)}
-        secret = {
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": {"name": "slurm-keys"},
-            "data": {name: base64.b64encode(value).decode() for name, value in keys.items()},
-        }
-        self.kubectl("apply", "-f", "-", stdin=json.dumps(secret))
+        self.kubectl("create", "-f", "-", stdin=keys())
 
 
 @contextmanager
