@@ -1,21 +1,13 @@
-"""The operator in its own image, and the example cluster it makes."""
+"""The example cluster that the operator makes."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from dev import example, operator
+from dev import example
 from dev.kubectl import Kubectl
-from dev.target import LOCAL, Embedded, release
+from dev.target import LOCAL, release
 from tests.e2e.slinky.lab import Slurm, slurm_cluster
-
-
-@pytest.fixture(scope="session")
-def installed(kubectl: Kubectl) -> Kubectl:
-    """The operator runs as its charts install it, with least rights and its webhooks on."""
-    target = Embedded()
-    operator.install(kubectl, target.helm(), target.registry, target.content(), print)
-    return kubectl
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from dev.example import keys
-from dev.kubectl import Kubectl
+from dev.kubectl import Completed, Kubectl
 from dev.refusal import Refusal
 
 SECONDS: Final = 180
@@ -22,6 +22,9 @@ class Slurm:
 
     def kubectl(self, *arguments: str, stdin: str | None = None) -> str:
         return self._kubectl(f"--namespace={self.namespace}", *arguments, stdin=stdin)
+
+    def attempt(self, *arguments: str, stdin: str | None = None) -> Completed:
+        return self._kubectl.attempt(f"--namespace={self.namespace}", *arguments, stdin=stdin)
 
     def run(self, *command: str) -> str:
         return self.kubectl("exec", "slurm-controller-0", "-c", "slurmctld", "--", *command)

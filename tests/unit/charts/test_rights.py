@@ -4,7 +4,7 @@ What else the operator does is seen on a real API server: tests/controlplane/cha
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pytest
 
@@ -57,7 +57,7 @@ def place(resource: Resource) -> tuple[str, str]:
     return resource.group, resource.plural
 
 
-def role(name: str, kind: str = "ClusterRole", namespace: str = "", **values: Any) -> Rights:
+def role(name: str, kind: str = "ClusterRole", namespace: str = "", **values: Object) -> Rights:
     return rights(one(render("slurmery", values), kind, name, namespace)["rules"])
 
 
@@ -102,11 +102,11 @@ def test_the_webhook_may_look_up_what_it_looks_up_and_nothing_else() -> None:
 
 def test_with_namespaces_given_rights_are_given_there_alone() -> None:
     everywhere = role("slurmery")
-    values = {"operator": {"namespaces": ["a", "b"]}}
+    some = {"namespaces": ["a", "b"]}
 
-    assert role("slurmery", **values) == {("", "nodes"): WATCHED}
+    assert role("slurmery", operator=some) == {("", "nodes"): WATCHED}
     for namespace in ("a", "b"):
-        there = role("slurmery", "Role", namespace, **values)
+        there = role("slurmery", "Role", namespace, operator=some)
         assert {**there, ("", "nodes"): WATCHED} == everywhere
 
 

@@ -1,0 +1,93 @@
+"""The charts in a real cluster: a Slurm from Helm values, its keys, its upgrade, its end."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from dev.cluster import Cluster
+from dev.helm import Helm
+from dev.kubectl import Kubectl
+from dev.target import LOCAL, Embedded, release
+from tests.e2e.slinky.lab import Slurm
+
+NAMESPACE = "from-values"
+
+
+def image(name: str) -> dict[str, dict[str, str]]:
+    return {"image": {"repository": f"{LOCAL}/{name}", "tag": release()}}
+
+
+VALUES = {
+    "configFiles": {"cgroup.conf": "CgroupPlugin=disabled\n"},
+    "controller": {
+        "slurmctld": image("slurmctld"),
+        "extraConfMap": {
+            "ProctrackType": "proctrack/linuxproc",
+            "TaskPlugin": "task/none",
+            "JobAcctGatherType": "jobacct_gather/none",
+            "ReturnToService": 2,
+        },
+    },
+    "restapi": {"slurmrestd": image("slurmrestd")},
+    "nodesets": {"main": {"slurmd": {**image("slurmd"), "securityContext": {"privileged": False}}}},
+    "partitions": {"all": {"nodesets": ["ALL"], "configMap": {"Default": "YES", "State": "UP"}}},
+    "tokens": {"admin": {"username": "slurm"}},
+}
+
+
+@pytest.fixture(scope="module")
+def helm(cluster: Cluster) -> Helm:
+    return Embedded().helm()
+
+
+@pytest.fixture(scope="module")
+def slurm(installed: Kubectl, helm: Helm) -> Iterator[Slurm]:
+    """A cluster from values, with its one worker idle."""
+    helm.install("slurm", "slurm", NAMESPACE, VALUES)
+    slurm = Slurm(installed, NAMESPACE)
+    try:
+        slurm.wait("an idle worker", lambda: slurm.states() == {"main-0": "idle"})
+        yield slurm
+    finally:
+        slurm.kubectl("delete", "nodesets", "--all", "--timeout=120s")
+        installed("delete", "namespace", NAMESPACE, "--timeout=120s")
+
+
+def test_a_job_runs_in_the_partition_of_the_values(slurm: Slurm) -> None:
+    assert slurm.run("srun", "--partition=all", "hostname").split() == ["main-0"]
+
+
+def test_an_upgrade_keeps_the_keys_and_every_pod(slurm: Slurm, helm: Helm) -> None:
+    def world() -> tuple[dict[str, str], dict[str, str]]:
+        pods = json.loads(slurm.kubectl("get", "pods", "-o", "json"))["items"]
+        keys = json.loads(slurm.kubectl("get", "secrets", "-o", "json"))["items"]
+        return (
+            {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in pods},
+            {
+                key["metadata"]["name"]: json.dumps(key["data"])
+                for key in keys
+                if "-auth-" in key["metadata"]["name"]
+            },
+        )
+
+    pods, keys = world()
+    assert set(keys) == {"slurm-auth-slurm", "slurm-auth-jwt"}
+    helm.install("slurm", "slurm", NAMESPACE, {**VALUES, "tokens": {"other": {"username": "slurm"}}})
+    slurm.wait("the new token", lambda: "slurm-token-other" in slurm.kubectl("get", "tokens", "-o", "name"))
+
+    assert world() == (pods, keys)
+
+
+def test_a_cluster_that_could_not_work_is_refused(slurm: Slurm) -> None:
+    broken = {
+        "apiVersion": "slinky.slurm.net/v1beta1",
+        "kind": "NodeSet",
+        "metadata": {"name": "broken"},
+        "spec": {"controllerRef": {"name": "slurm"}, "extraConf": "no equals sign"},
+    }
+    done = slurm.attempt("create", "-f", "-", stdin=json.dumps(broken))
+
+    assert done.returncode
+    assert "nodeset-v1beta1.kb.io" in done.stderr
+    assert "extraConf" in done.stderr
