@@ -79,15 +79,11 @@ def test_an_upgrade_keeps_the_keys_and_every_pod(slurm: Slurm, helm: Helm) -> No
     assert world() == (pods, keys)
 
 
-def test_a_cluster_that_could_not_work_is_refused(slurm: Slurm) -> None:
-    broken = {
-        "apiVersion": "slinky.slurm.net/v1beta1",
-        "kind": "NodeSet",
-        "metadata": {"name": "broken"},
-        "spec": {"controllerRef": {"name": "slurm"}, "extraConf": "no equals sign"},
-    }
-    done = slurm.attempt("create", "-f", "-", stdin=json.dumps(broken))
+def test_what_only_a_webhook_can_see_is_refused(slurm: Slurm) -> None:
+    slurm.kubectl("create", "configmap", "reserved", "--from-literal=slurm.conf=ours")
+    patch = json.dumps({"spec": {"configFileRefs": [{"name": "reserved"}]}})
+    done = slurm.attempt("patch", "controller", "slurm", "--type=merge", f"--patch={patch}")
 
     assert done.returncode
-    assert "nodeset-v1beta1.kb.io" in done.stderr
-    assert "extraConf" in done.stderr
+    assert "controller-v1beta1.kb.io" in done.stderr
+    assert "slurm.conf" in done.stderr
