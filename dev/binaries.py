@@ -76,9 +76,9 @@ HELM3 = Module(
     stamps={"helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor": "36"},
 )
 
-CONTROL_PLANE = (ETCD, KUBERNETES, KWOK, HELM4)
-CLUSTER = (ETCD, KUBERNETES, COREDNS, HELM4)
 CHARTS = (HELM4, HELM3)
+CONTROL_PLANE = (ETCD, KUBERNETES, KWOK, *CHARTS)
+CLUSTER = (ETCD, KUBERNETES, COREDNS, HELM4)
 ALL = (*CLUSTER, KWOK, HELM3)
 
 # How a program is asked for its version, where it is not by --version.

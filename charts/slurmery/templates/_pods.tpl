@@ -37,13 +37,16 @@ topologySpreadConstraints:
 {{- $part := index . 1 -}}
 image: {{ include "slurmery.image" (list $root $part.image) }}
 imagePullPolicy: {{ $root.Values.imagePullPolicy }}
+# On a busy machine an answer may take its time; a webhook that is taken for dead refuses everything.
 livenessProbe:
   httpGet: {path: /healthz, port: health}
   initialDelaySeconds: 10
   periodSeconds: 20
+  timeoutSeconds: 10
 readinessProbe:
   httpGet: {path: /readyz, port: health}
   periodSeconds: 2
+  timeoutSeconds: 5
 {{- with $part.securityContext }}
 securityContext:
   {{- toYaml . | nindent 2 }}
