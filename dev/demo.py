@@ -19,7 +19,6 @@ That was Slurm on Kubernetes, from examples/01-slinky. To look around:
   kubectl scale nodeset workers --replicas=1     # waits for running jobs
   kubectl --namespace={home} logs deployment/slurmery
 
-A cluster from Helm values instead: helm install slurm charts/slurm --set nodesets.main.replicas=1
 To clean up: make down
 """
 

@@ -5,6 +5,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from dev import images, paths
 from dev.kubectl import Kubectl
@@ -47,9 +48,9 @@ class Example:
         """Each proof as it is made; a command that fails ends it with its output."""
         yield self._slurm("sinfo")
         yield self._slurm("srun", "-N2", "hostname")
-        # What is not on the way of a job may still be on its own way.
+        # No job needs them, so nobody has waited for them yet.
         for workload in ("deployment/slurm-restapi", "deployment/login"):
-            self._ns("rollout", "status", workload, f"--timeout={READY_SECONDS}s")
+            self._until(f"{workload} is ready", partial(self._rolled_out, workload))
         yield Proof(f"kubectl get {KINDS}", self._ns("get", KINDS).rstrip())
         yield self._ping()
         yield from self._scale_in()
@@ -83,6 +84,9 @@ class Example:
     def _states(self) -> dict[str, str]:
         lines = self._slurm("sinfo", "-h", "-N", "-o", "%N %T").output.splitlines()
         return dict(line.split() for line in lines)
+
+    def _rolled_out(self, workload: str) -> bool:
+        return bool(self._ns("rollout", "status", workload, "--timeout=30s"))
 
     def _queue(self, job: str) -> str:
         return self._slurm("squeue", "-h", "-j", job, "-o", "%T").output

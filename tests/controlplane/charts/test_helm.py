@@ -24,7 +24,7 @@ class Installer:
         self._helm = helm
 
     def __call__(self, *arguments: str) -> str:
-        line = [binaries.find("helm", self._helm), f"--kubeconfig={self.plane.kubeconfig}", *arguments]
+        line = [str(binaries.find("helm", self._helm)), f"--kubeconfig={self.plane.kubeconfig}", *arguments]
         done = subprocess.run(
             [*line, f"--namespace={HOME}"], capture_output=True, text=True, check=False, timeout=120
         )
