@@ -3,7 +3,60 @@ What each part may do: exactly what its code does, as tests/controlplane/charts/
 server. A right that is missing there is a 403, one that nobody uses fails the test as well.
 */}}
 
-{{/* The operator's, in every namespace that it looks after. */}}
+{{/* The operator's for slurm.nebius.ai, in every namespace that it looks after. */}}
+{{- define "slurmery.operator.nebiusRules" -}}
+- apiGroups: [slurm.nebius.ai]
+  resources: [nodesets, slurmclusters]
+  verbs: [list, watch]
+- apiGroups: [slurm.nebius.ai]
+  resources: [slurmclusters/status]
+  verbs: [patch]
+- apiGroups: [slurm.nebius.ai]
+  resources: [slurmclusters/finalizers]
+  verbs: [update]
+- apiGroups: [""]
+  resources: [configmaps, secrets, serviceaccounts, services]
+  verbs: [create, delete, get, list, patch, watch]
+- apiGroups: [apps]
+  resources: [daemonsets, deployments, statefulsets]
+  verbs: [create, delete, get, list, patch, watch]
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [create, delete, get, list, patch, watch]
+- apiGroups: [rbac.authorization.k8s.io]
+  resources: [rolebindings, roles]
+  verbs: [create, delete, get, list, patch, watch]
+- apiGroups: [monitoring.coreos.com]
+  resources: [podmonitors]
+  verbs: [create, delete, get, list, patch, watch]
+- apiGroups: [k8s.mariadb.com]
+  resources: [databases, grants, mariadbs]
+  verbs: [create, delete, get, list, patch, watch]
+- apiGroups: [security-profiles-operator.x-k8s.io]
+  resources: [apparmorprofiles]
+  verbs: [create, delete, get, list, patch, watch]
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create, patch]
+# What sconfigcontroller gets, too: nobody may give rights that he does not have.
+- apiGroups: [slurm.nebius.ai]
+  resources: [jailedconfigs]
+  verbs: [create, delete, get, list, patch, update, watch]
+- apiGroups: [slurm.nebius.ai]
+  resources: [jailedconfigs/status]
+  verbs: [get, patch, update]
+- apiGroups: [slurm.nebius.ai]
+  resources: [jailedconfigs/finalizers]
+  verbs: [update]
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [create, get, list, patch, update, watch]
+- apiGroups: [""]
+  resources: [events]
+  verbs: [create, patch]
+{{- end }}
+
+{{/* The operator's for slinky.slurm.net. */}}
 {{- define "slurmery.operator.rules" -}}
 - apiGroups: [slinky.slurm.net]
   resources: [accountings, controllers, loginsets, nodesets, restapis, tokens]

@@ -24,12 +24,14 @@ def refused(log: Path, user: str) -> set[Right]:
 
 
 def granted(objects: Iterable[dict[str, Any]], account: str) -> set[Right]:
-    """All that the roles of the account allow."""
+    """All that the roles of the account allow, but for those of the Nebius door."""
     objects = list(objects)
     roles = {
         (each["roleRef"]["kind"], each["roleRef"]["name"])
         for each in objects
-        if each["kind"].endswith("RoleBinding") and each["subjects"][0]["name"] == account.rpartition(":")[2]
+        if each["kind"].endswith("RoleBinding")
+        and each["subjects"][0]["name"] == account.rpartition(":")[2]
+        and not each["metadata"]["name"].endswith("-nebius")
     }
     return {
         (verb, group, resource)

@@ -7,11 +7,15 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
 import pytest
+import yaml
 
+from dev import paths
 from dev.controlplane import ControlPlane
 from slurmery.admission.authority import Lives
 from slurmery.admission.identity import Identity
 from slurmery.admission.rotation import Rotation
+from slurmery.api import nebius
+from slurmery.api.crd import crd
 from slurmery.kube import config
 from slurmery.kube.client import Client
 from slurmery.kube.errors import NotFoundError
@@ -24,14 +28,17 @@ from slurmery.kube.resources import (
     PERSISTENT_VOLUME_CLAIMS,
     POD_DISRUPTION_BUDGETS,
     PODS,
+    ROLE_BINDINGS,
     SECRETS,
     SERVICES,
     STATEFUL_SETS,
     VALIDATING_WEBHOOKS,
 )
 from slurmery.kube.runtime import Listen, Runtime
+from slurmery.nebius.door import Door as NebiusDoor
+from slurmery.nebius.kinds import SLURM_CLUSTERS
 from slurmery.slinky.controller.services import SERVICE_MONITORS
-from slurmery.slinky.door import Door
+from slurmery.slinky.door import Door as SlinkyDoor
 from slurmery.slinky.kinds import ACCOUNTINGS, CONTROLLERS, LOGIN_SETS, NODE_SETS, REST_APIS, TOKENS
 from tests.controlplane.charts.audit import ACCOUNT, NAMESPACE, WEBHOOK, asked, granted, instead, refused
 from tests.controlplane.charts.conftest import apply
@@ -176,7 +183,8 @@ async def slurm() -> AsyncIterator[Slurm]:
 
 async def test_the_operator_needs_all_that_it_may_do_and_no_more(plane: ControlPlane, slurm: Slurm) -> None:
     plane.kubectl("create", "namespace", HOME)
-    async with Client(config.load(plane.kubeconfig)) as client, operator(plane, slurm):
+    door = SlinkyDoor(reach=lambda _: slurm.url)
+    async with Client(config.load(plane.kubeconfig)) as client, operator(plane, door):
         world = World(client, slurm)
         await live(world, slurm)
 
@@ -224,6 +232,31 @@ async def live(world: World, slurm: Slurm) -> None:
     await world.gone(NODE_SETS, "slurm")
 
 
+async def test_the_operator_may_make_a_soperator_cluster(plane: ControlPlane) -> None:
+    plane.kubectl("create", "namespace", HOME)
+    apply(plane, *(crd(kind) for kind in nebius.KINDS))
+    names = [f"crd/{kind.place.plural}.{kind.place.group}" for kind in nebius.KINDS]
+    plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", *names)
+    documents = yaml.safe_load_all((paths.ROOT / "tests/data/nebius/soperator-1.22.yaml").read_text())
+    cluster = next(each for each in documents if each["kind"] == "SlurmCluster")
+    cluster["metadata"]["namespace"] = HOME
+
+    async with (
+        Client(config.load(plane.kubeconfig)) as client,
+        operator(plane, NebiusDoor()),
+    ):
+        await client.create(SLURM_CLUSTERS, cluster)
+
+        async def made() -> bool:
+            """The roles are what is hardest to be allowed to make."""
+            return bool((await client.list(ROLE_BINDINGS, HOME)).items)
+
+        await until(made)
+        await asyncio.sleep(3)
+
+    assert refused(plane.audit_log, ACCOUNT) == set()
+
+
 async def test_the_webhook_keeps_its_certificates_with_its_own_rights(plane: ControlPlane) -> None:
     values = {"namespaceOverride": NAMESPACE, "webhook": {"namespaces": ["nowhere"]}}
     apply(plane, *(each for each in render("slurmery", values) if "Webhook" in each["kind"]))
@@ -258,13 +291,13 @@ async def test_the_webhook_keeps_its_certificates_with_its_own_rights(plane: Con
 
 
 @asynccontextmanager
-async def operator(plane: ControlPlane, slurm: Slurm) -> AsyncIterator[None]:
+async def operator(plane: ControlPlane, door: SlinkyDoor | NebiusDoor) -> AsyncIterator[None]:
     """Our operator with the rights of its account, and with them alone."""
     cluster = config.load(plane.user("operator", ACCOUNT))
     election = Election(lambda: Client(cluster), Key(NAMESPACE, "slurm-operator"), "test")
     async with Client(cluster, fence=election.fence) as client:
         runtime = Runtime(client, "test", Listen())
-        async with Door(reach=lambda _: slurm.url).open(runtime):
+        async with door.open(runtime):
             running = asyncio.create_task(runtime.run(election))
             try:
                 yield

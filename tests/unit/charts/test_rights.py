@@ -4,7 +4,7 @@ What else the operator does is seen on a real API server: tests/controlplane/cha
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -16,10 +16,16 @@ from slurmery.kube.config import Config
 from slurmery.kube.informer import Informer
 from slurmery.kube.meta import Resource, Selection, View
 from slurmery.kube.resources import CONFIG_MAPS, NODES, PERSISTENT_VOLUME_CLAIMS, PODS
-from slurmery.kube.runtime import Listen, Runtime
+from slurmery.kube.runtime import Listen, Runtime, Wing
 from slurmery.kube.store import Index
-from slurmery.slinky.caches import Caches
-from slurmery.slinky.door import Door
+from slurmery.nebius import access
+from slurmery.nebius.caches import Caches as NebiusCaches
+from slurmery.nebius.door import Door as NebiusDoor
+from slurmery.nebius.kinds import SLURM_CLUSTERS
+from slurmery.nebius.names import JAILED_CONFIGS
+from slurmery.nebius.sconfigcontroller import build as sconfigcontroller
+from slurmery.slinky.caches import Caches as SlinkyCaches
+from slurmery.slinky.door import Door as SlinkyDoor
 from tests.unit.charts.rendering import NAMESPACE, Object, one, render
 
 V = TypeVar("V", bound=View)
@@ -37,13 +43,18 @@ class Watching(Runtime):
         self.selections: list[Selection] = []
 
     def informer(
-        self, selection: Selection, view: type[V], indexes: Mapping[str, Index[V]] | None = None
+        self,
+        selection: Selection,
+        view: type[V],
+        indexes: Mapping[str, Index[V]] | None = None,
+        *,
+        once: Resource | None = None,
     ) -> Informer[V]:
         self.selections.append(selection)
-        return super().informer(selection, view, indexes)
+        return super().informer(selection, view, indexes, once=once)
 
 
-def rights(rules: Iterable[Object]) -> Rights:
+def rights(rules: Iterable[Mapping[str, Any]]) -> Rights:
     """Verbs by group and resource."""
     found: Rights = {}
     for rule in rules:
@@ -61,21 +72,34 @@ def role(name: str, kind: str = "ClusterRole", namespace: str = "", **values: Ob
     return rights(one(render("slurmery", values), kind, name, namespace)["rules"])
 
 
-async def test_the_operator_may_watch_what_it_watches_and_nothing_else() -> None:
+@pytest.mark.parametrize(
+    ("name", "door"),
+    [("slurmery", SlinkyDoor()), ("slurmery-nebius", NebiusDoor())],
+    ids=["slinky", "nebius"],
+)
+async def test_the_operator_may_watch_what_it_watches(name: str, door: SlinkyDoor | NebiusDoor) -> None:
     runtime = Watching()
-    async with Door().open(runtime):
+    async with door.open(runtime):
         watched = {place(selection.resource) for selection in runtime.selections}
 
-    allowed = role("slurmery")
-    assert {what for what, verbs in allowed.items() if "watch" in verbs} == watched
+    allowed = role(name)
+    given_on = {("coordination.k8s.io", "leases")} if name == "slurmery-nebius" else set()
+    assert {what for what, verbs in allowed.items() if "watch" in verbs} == watched | given_on
     assert all(allowed[what] >= WATCHED for what in watched)
 
 
 def test_it_may_apply_and_prune_what_it_owns() -> None:
-    allowed = role("slurmery")
+    for resource in SlinkyCaches(Watching()).owned:
+        assert role("slurmery")[place(resource)] == APPLIED
+    for resource in NebiusCaches(Wing(Watching(), SLURM_CLUSTERS)).owned:
+        given_on = {"update"} if resource == JAILED_CONFIGS else set()
+        assert role("slurmery-nebius")[place(resource)] == APPLIED | given_on
 
-    for resource in Caches(Watching()).owned:
-        assert allowed[place(resource)] == APPLIED
+
+def test_it_has_the_rights_that_it_gives() -> None:
+    allowed = role("slurmery-nebius")
+    for what, verbs in rights([*sconfigcontroller._RULES, access.rule("", ["secrets"], access.READ)]).items():
+        assert allowed[what] >= verbs
 
 
 def test_it_may_say_how_each_kind_stands_but_not_change_what_users_want() -> None:
