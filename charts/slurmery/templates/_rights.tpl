@@ -64,9 +64,9 @@ server. A right that is missing there is a 403, one that nobody uses fails the t
 - apiGroups: [slinky.slurm.net]
   resources: [accountings/status, controllers/status, loginsets/status, nodesets/status, restapis/status, tokens/status]
   verbs: [patch]
-# A NodeSet that is deleted waits until its workers are drained.
+# Finalizers: a NodeSet that is deleted waits until its workers are drained, and what they need waits for them.
 - apiGroups: [slinky.slurm.net]
-  resources: [nodesets]
+  resources: [accountings, controllers, nodesets, restapis]
   verbs: [patch]
 # What we make holds up its owner's deletion: where OwnerReferencesPermissionEnforcement is on, that is asked for.
 - apiGroups: [slinky.slurm.net]
