@@ -35,12 +35,13 @@ lint: $(STAMP) ## Format, lint, types, layers, dependencies
 	$(BIN)/deptry src
 
 .PHONY: test-unit
-test-unit: $(STAMP) ## Pure code, in seconds
+test-unit: $(STAMP) ## Pure code, in seconds; charts by both Helms
+	@$(BIN)/python -m dev build charts
 	$(PYTEST) tests/unit -n $(WORKERS)
 
 .PHONY: test-controlplane
 test-controlplane: $(STAMP) ## Against real etcd and kube-apiserver
-	@$(BIN)/python -m dev build --controlplane
+	@$(BIN)/python -m dev build controlplane
 	$(PYTEST) tests/controlplane -n $(WORKERS)
 
 .PHONY: test-e2e
@@ -50,7 +51,7 @@ test-e2e: $(STAMP) ## Real nodes, containers and Slurm
 
 .PHONY: bench
 bench: $(STAMP) ## Measured figures next to their limits
-	@$(BIN)/python -m dev build --controlplane
+	@$(BIN)/python -m dev build controlplane
 	$(BIN)/python -m bench
 
 # --- the embedded cluster --------------------------------------------------

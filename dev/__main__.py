@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
@@ -52,16 +52,16 @@ def down() -> None:
 
 
 @app.command
-def build(*, controlplane: bool = False) -> None:
+def build(only: Literal["charts", "controlplane"] | None = None, /) -> None:
     """Build the programs without starting anything.
 
     Parameters
     ----------
-    controlplane
-        Only what tests against a bare API server need.
+    only
+        What the tests of the charts need, or those against a bare API server.
     """
-    modules = binaries.CONTROL_PLANE if controlplane else binaries.CLUSTER
-    absent = binaries.missing(modules)
+    some = {"charts": binaries.CHARTS, "controlplane": binaries.CONTROL_PLANE}
+    absent = binaries.missing(some[only] if only else binaries.ALL)
     if absent:
         checks.disk(cold=True)
     with Progress().shown() as progress:

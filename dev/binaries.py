@@ -9,8 +9,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dev import files, paths, toolchain
@@ -26,8 +26,8 @@ class Module:
     """The required module that gives the version."""
     packages: dict[str, str]
     """Program name to Go package."""
-    stamp: str = ""
-    """The variable prefix that tells a program its own version."""
+    stamps: Mapping[str, str] = field(default_factory=dict)
+    """What the linker tells a program, of its own version as {version}, {major} and {minor}."""
 
     @property
     def source(self) -> Path:
@@ -58,19 +58,36 @@ KUBERNETES = Module(
     packages=_kubernetes(
         "kube-apiserver", "kube-controller-manager", "kubectl", "kube-scheduler", "kubelet", "kube-proxy"
     ),
-    stamp="k8s.io/component-base/version",
+    stamps={
+        f"k8s.io/component-base/version.{name}": value
+        for name, value in (("gitVersion", "v{version}"), ("gitMajor", "{major}"), ("gitMinor", "{minor}"))
+    },
 )
 ETCD = Module("etcd", "go.etcd.io/etcd/server/v3", {"etcd": "go.etcd.io/etcd/server/v3"})
 COREDNS = Module("coredns", "github.com/coredns/coredns", {"coredns": "."})
 KWOK = Module("kwok", "sigs.k8s.io/kwok", {"kwok": "sigs.k8s.io/kwok/cmd/kwok"})
+HELM4 = Module("helm4", "helm.sh/helm/v4", {"helm": "helm.sh/helm/v4/cmd/helm"})
+# For tests alone. Its go.mod asks for the same versions as Helm 4's, so that most of it is compiled once.
+HELM3 = Module(
+    folder="helm3",
+    path="helm.sh/helm/v3",
+    packages={"helm": "helm.sh/helm/v3/cmd/helm"},
+    # Which Kubernetes `helm template` renders for; unlike Helm 4 it does not find that out.
+    stamps={"helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor": "36"},
+)
 
-CONTROL_PLANE = (ETCD, KUBERNETES, KWOK)
-CLUSTER = (ETCD, KUBERNETES, COREDNS)
+CHARTS = (HELM4, HELM3)
+CONTROL_PLANE = (ETCD, KUBERNETES, KWOK, *CHARTS)
+CLUSTER = (ETCD, KUBERNETES, COREDNS, HELM4)
+ALL = (*CLUSTER, KWOK, HELM3)
+
+# How a program is asked for its version, where it is not by --version.
+QUESTIONS = {"kubectl": ("version", "--client"), "helm": ("version", "--short")}
 
 
-def find(name: str) -> Path:
-    """The program `name`, which must have been built or be at hand."""
-    module = next(m for m in (*CLUSTER, KWOK) if name in m.packages)
+def find(name: str, module: Module | None = None) -> Path:
+    """The program `name`, which must have been built or be at hand; of two of a name, the newer."""
+    module = module or next(m for m in ALL if name in m.packages)
     return _at_hand(module, name) or module.home / name
 
 
@@ -125,12 +142,10 @@ def _compile(module: Module, name: str, folder: Path) -> None:
 
 
 def _linker_flags(module: Module) -> str:
-    flags = ["-s", "-w"]
-    if module.stamp:
-        major, minor, _ = module.version.split(".")
-        values = {"gitVersion": f"v{module.version}", "gitMajor": major, "gitMinor": minor}
-        flags += [f"-X {module.stamp}.{key}={value}" for key, value in values.items()]
-    return " ".join(flags)
+    major, minor, _ = module.version.split(".")
+    own = {"version": module.version, "major": major, "minor": minor}
+    stamps = (f"-X {name}={value.format(**own)}" for name, value in module.stamps.items())
+    return " ".join(("-s", "-w", *stamps))
 
 
 def _absent(module: Module) -> list[str]:
@@ -141,8 +156,8 @@ def _at_hand(module: Module, name: str) -> Path | None:
     """The user's own program, if it is of the same minor version as the pinned one."""
     folders = os.environ.get("KUBEBUILDER_ASSETS", ""), os.environ.get("PATH", "")
     for program in filter(None, (shutil.which(name, path=folder) for folder in folders if folder)):
-        argument = ["version", "--client"] if name == "kubectl" else ["--version"]
-        printed = subprocess.run([program, *argument], capture_output=True, text=True, check=False).stdout
+        question = QUESTIONS.get(name, ("--version",))
+        printed = subprocess.run([program, *question], capture_output=True, text=True, check=False).stdout
         minor = module.version.rpartition(".")[0]
         if re.search(rf"\b{re.escape(minor)}\.\d", printed.replace("v", " ")):
             return Path(program)

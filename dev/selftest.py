@@ -6,14 +6,13 @@ import hmac
 import json
 import secrets
 import time
-import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
 from string import Template
 
 from dev import paths
 from dev.kubectl import Kubectl
 from dev.progress import Say
+from dev.proof import Proof, ping
 from dev.refusal import Refusal
 
 NAMESPACE = "slurmery-selftest"
@@ -25,14 +24,6 @@ WORKLOADS = (
     "deployment/slurmrestd",
 )
 READY_SECONDS = 180
-
-
-@dataclass(frozen=True)
-class Proof:
-    """A command as a user would type it, and what it printed."""
-
-    command: str
-    output: str
 
 
 class SelfTest:
@@ -83,13 +74,7 @@ class SelfTest:
     def _ping(self) -> Proof:
         keys = json.loads(self._ns("get", "secret", "slurm-keys", "-o", "json"))["data"]
         token = sign(base64.b64decode(keys["jwt.key"]), "slurm", int(time.time()))
-        path = "/slurm/v0.0.42/ping/"
-        with self._kubectl.forwarded("service/slurmrestd", 6820, f"--namespace={self._namespace}") as address:
-            request = urllib.request.Request(f"http://{address}{path}", headers={"X-SLURM-USER-TOKEN": token})
-            with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
-                pings = json.load(answer)["pings"]
-        lines = "\n".join(f"{p['hostname']}: {p.get('pinged') or p.get('status')}" for p in pings)
-        return Proof(f"curl -H X-SLURM-USER-TOKEN:... http://slurmrestd:6820{path}", lines)
+        return ping(self._kubectl, self._namespace, "slurmrestd", token)
 
     def _until_idle(self) -> None:
         deadline = time.monotonic() + READY_SECONDS

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Protocol
 
 from dev import binaries, images, paths, teardown
-from dev.cluster import Cluster
+from dev.cluster import Cluster, compile_programs
+from dev.example import NAMESPACE
+from dev.helm import Helm
 from dev.kubectl import Kubectl
 from dev.progress import Progress
 from dev.refusal import Refusal
-from dev.selftest import NAMESPACE
 
 LOCAL = "localhost/slurmery"
 PUBLISHED = "ghcr.io/slurmery"
@@ -25,6 +26,11 @@ class Target(Protocol):
 
     def up(self, release: str, progress: Progress) -> Kubectl: ...
     def down(self) -> None: ...
+    def helm(self) -> Helm: ...
+    def content(self) -> str:
+        """What the operator's image is made of, where its tag does not tell."""
+        ...
+
     def hint(self) -> str:
         """The shell line that points kubectl at it."""
         ...
@@ -42,8 +48,15 @@ class Embedded:
     def down(self) -> None:
         teardown.main()
 
+    def helm(self) -> Helm:
+        return Helm(binaries.find("helm"), Cluster().kubeconfig)
+
+    def content(self) -> str:
+        return _content()
+
     def hint(self) -> str:
-        return f"export KUBECONFIG={Cluster().kubeconfig} PATH={binaries.find('kubectl').parent}:$PATH"
+        folders = [str(binaries.find(program).parent) for program in ("kubectl", "helm")]
+        return f"export KUBECONFIG={Cluster().kubeconfig} PATH={':'.join(folders)}:$PATH"
 
 
 class Current:
@@ -64,11 +77,18 @@ class Current:
                     f"the cluster of CLUSTER=current does not answer ({reason}): point KUBECONFIG "
                     f"(now {where}) at a cluster that runs, or leave CLUSTER unset for the embedded one"
                 )
+        _ensure_helm(progress)
         return kubectl
 
     def down(self) -> None:
         self._kubectl()("delete", "namespace", NAMESPACE, "--ignore-not-found", seconds=300)
-        print(f"the namespace {NAMESPACE} is gone")
+        print(f"the namespace {NAMESPACE} is gone; Slurmery itself stays, `helm list -A` shows it")
+
+    def helm(self) -> Helm:
+        return Helm(_helm())
+
+    def content(self) -> str:
+        return ""
 
     def hint(self) -> str:
         return "kubectl already points at it"
@@ -102,10 +122,17 @@ class Kind:
                 say("building and loading it")
                 _run(docker, "build", *images.docker_arguments(image))
                 _run(kind, "load", "docker-image", "--name", self._name, image.ref)
+        _ensure_helm(progress)
         return Kubectl(_program("kubectl", "install kubectl"), kubeconfig)
 
     def down(self) -> None:
         _run(_program("kind", "install kind"), "delete", "cluster", "--name", self._name)
+
+    def helm(self) -> Helm:
+        return Helm(_helm(), self._kubeconfig())
+
+    def content(self) -> str:
+        return _content()
 
     def hint(self) -> str:
         return f"export KUBECONFIG={self._kubeconfig()}"
@@ -128,6 +155,22 @@ def release() -> str:
     if name not in images.RELEASES:
         raise Refusal(f"SLURM={name} is not known: choose one of {', '.join(images.RELEASES)}")
     return name
+
+
+def _content() -> str:
+    wanted = images.wanted(release(), paths.cache() / "images")
+    return next(image.archive.stem for image in wanted if image.name == "slurmery")
+
+
+def _helm() -> Path:
+    """The user's own, of whatever version, else ours."""
+    found = shutil.which("helm")
+    return Path(found) if found else binaries.find("helm")
+
+
+def _ensure_helm(progress: Progress) -> None:
+    if not _helm().exists():
+        compile_programs([binaries.HELM4], progress)
 
 
 def _program(name: str, remedy: str) -> Path:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from dev import teardown
+from dev import operator, teardown
 from dev.cluster import Cluster
 from dev.kubectl import Kubectl
 from dev.progress import Progress
-from dev.target import LOCAL, release
+from dev.target import LOCAL, Embedded, release
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +25,14 @@ def cluster() -> Cluster:
 @pytest.fixture(scope="session")
 def kubectl(cluster: Cluster) -> Kubectl:
     return cluster.kubectl
+
+
+@pytest.fixture(scope="session")
+def installed(kubectl: Kubectl) -> Kubectl:
+    """The operator runs as its charts install it, with least rights and its webhooks on."""
+    target = Embedded()
+    operator.install(kubectl, target.helm(), target.registry, target.content(), print)
+    return kubectl
 
 
 @pytest.fixture

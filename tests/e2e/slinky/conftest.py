@@ -1,27 +1,18 @@
-"""The operator in its own image, and the example cluster it makes."""
+"""The example cluster that the operator makes."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from dev import images, operator, paths
+from dev import example
 from dev.kubectl import Kubectl
-from dev.target import release
+from dev.target import LOCAL, release
 from tests.e2e.slinky.lab import Slurm, slurm_cluster
-
-
-@pytest.fixture(scope="session")
-def installed(kubectl: Kubectl) -> Kubectl:
-    """The operator runs."""
-    wanted = images.wanted(release(), paths.cache() / "images")
-    operator.install(kubectl, next(image for image in wanted if image.name == "slurmery"))
-    return kubectl
 
 
 @pytest.fixture(scope="module")
 def slurm(installed: Kubectl) -> Iterator[Slurm]:
     """The example, with both its workers idle."""
-    manifest = (paths.ROOT / "examples/01-slinky/cluster.yaml").read_text()
-    with slurm_cluster(installed, "slinky", manifest) as slurm:
+    with slurm_cluster(installed, "slinky", example.manifest(LOCAL, release())) as slurm:
         slurm.wait("two idle workers", slurm.settled)
         yield slurm

@@ -1,14 +1,13 @@
 """A Slurm cluster by Slinky's API in a namespace of its own, asked and changed as its users do."""
 
-import base64
 import json
-import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from dev.kubectl import Kubectl
+from dev.example import keys
+from dev.kubectl import Completed, Kubectl
 from dev.refusal import Refusal
 
 SECONDS: Final = 180
@@ -23,6 +22,9 @@ class Slurm:
 
     def kubectl(self, *arguments: str, stdin: str | None = None) -> str:
         return self._kubectl(f"--namespace={self.namespace}", *arguments, stdin=stdin)
+
+    def attempt(self, *arguments: str, stdin: str | None = None) -> Completed:
+        return self._kubectl.attempt(f"--namespace={self.namespace}", *arguments, stdin=stdin)
 
     def run(self, *command: str) -> str:
         return self.kubectl("exec", "slurm-controller-0", "-c", "slurmctld", "--", *command)
@@ -58,14 +60,7 @@ class Slurm:
         return self.kubectl("get", "nodeset", "workers", "-o", path)
 
     def make_keys(self) -> None:
-        keys = {"slurm.key": secrets.token_bytes(1024), "jwt.key": secrets.token_bytes(32)}
-        secret = {
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": {"name": "slurm-keys"},
-            "data": {name: base64.b64encode(value).decode() for name, value in keys.items()},
-        }
-        self.kubectl("apply", "-f", "-", stdin=json.dumps(secret))
+        self.kubectl("create", "-f", "-", stdin=keys())
 
 
 @contextmanager

@@ -2,9 +2,10 @@
 
 import json
 
-from dev import paths
+from dev import example
 from dev.kubectl import Kubectl
 from dev.refusal import Refusal
+from dev.target import LOCAL, release
 from tests.e2e.slinky.lab import Slurm, slurm_cluster
 
 
@@ -22,7 +23,7 @@ def left(slurm: Slurm) -> set[str]:
 
 
 def test_a_cluster_that_is_deleted_at_once_ends_its_job_first(installed: Kubectl) -> None:
-    manifest = (paths.ROOT / "examples/01-slinky/cluster.yaml").read_text()
+    manifest = example.manifest(LOCAL, release())
     with slurm_cluster(installed, "going", manifest) as slurm:
         slurm.wait("two idle workers", slurm.settled)
         job = slurm.run(

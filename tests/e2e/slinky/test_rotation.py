@@ -1,8 +1,9 @@
 """New keys for a cluster that works."""
 
-from dev import paths
+from dev import example
 from dev.kubectl import Kubectl
 from dev.refusal import Refusal
+from dev.target import LOCAL, release
 from tests.e2e.slinky.lab import Slurm, slurm_cluster
 
 
@@ -18,7 +19,7 @@ def gone_or_new(slurm: Slurm, pod: str, before: str) -> bool:
 
 
 def test_a_new_key_waits_for_the_running_job_and_then_all_daemons_share_it(installed: Kubectl) -> None:
-    manifest = (paths.ROOT / "examples/01-slinky/cluster.yaml").read_text()
+    manifest = example.manifest(LOCAL, release())
     with slurm_cluster(installed, "rotation", manifest) as slurm:
         slurm.wait("two idle workers", slurm.settled)
         slurmctld, workers = uid(slurm, "slurm-controller-0"), slurm.workers()

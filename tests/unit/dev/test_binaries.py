@@ -46,3 +46,10 @@ def test_another_content_is_another_home(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setattr(paths, "ROOT", tmp_path)
 
     assert binaries.ETCD.home != before
+
+
+def test_both_helms_are_found_by_their_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert binaries.find("helm") == binaries.HELM4.home / "helm"
+    assert binaries.find("helm", binaries.HELM3) == binaries.HELM3.home / "helm"
+    assert binaries.HELM3.version.startswith("3.")
