@@ -118,9 +118,9 @@ class Slurm:
         ]
         return "\n".join(each.stdout + each.stderr for each in asked)
 
-    def condition(self, kind: str, nodeset: str = "workers") -> str:
+    def condition(self, kind: str, name: str = "workers", of: str = "nodeset") -> str:
         path = f"jsonpath={{.status.conditions[?(@.type=='{kind}')].message}}"
-        return self.kubectl("get", "nodeset", nodeset, "-o", path)
+        return self.kubectl("get", of, name, "-o", path)
 
     def hold(self, node: str, partition: str, pod: str = "") -> "Job":
         """A job that runs on the node, in the pod of that name or another, until it is released."""
@@ -181,9 +181,10 @@ def is_ready(pod: dict[str, Any]) -> bool:
 
 
 def signal(cluster: Cluster, pod: dict[str, Any], name: str) -> None:
-    """Send a signal to the first container of a pod, from outside: it cannot refuse any."""
+    """Send a signal to all processes of a pod's first container, from outside: they cannot refuse any."""
     container = pod["status"]["containerStatuses"][0]["containerID"].rpartition("/")[2]
-    in_node(cluster, pod["spec"]["nodeName"], "ctr", "-n", "k8s.io", "tasks", "kill", "-s", name, container)
+    kill = ("ctr", "-n", "k8s.io", "tasks", "kill", "--all", "--signal", name, container)
+    in_node(cluster, pod["spec"]["nodeName"], *kill)
 
 
 def in_node(cluster: Cluster, node: str, *command: str) -> None:
