@@ -7,7 +7,7 @@ import pytest
 from dev import images, operator, paths
 from dev.kubectl import Kubectl
 from dev.target import release
-from tests.e2e.slinky.lab import Slurm, example, slurm_cluster
+from tests.e2e.slinky.lab import Slurm, slurm_cluster
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +21,7 @@ def installed(kubectl: Kubectl) -> Kubectl:
 @pytest.fixture(scope="module")
 def slurm(installed: Kubectl) -> Iterator[Slurm]:
     """The example, with both its workers idle."""
-    with slurm_cluster(installed, "slinky", *example()) as slurm:
+    manifest = (paths.ROOT / "examples/01-slinky/cluster.yaml").read_text()
+    with slurm_cluster(installed, "slinky", manifest) as slurm:
         slurm.wait("two idle workers", slurm.settled)
         yield slurm

@@ -41,9 +41,8 @@ class Slurm:
             f"--namespace={self.namespace}", *arguments, stdin=stdin, seconds=seconds
         )
 
-    def apply(self, *manifests: dict[str, Any]) -> None:
-        whole = {"apiVersion": "v1", "kind": "List", "items": manifests}
-        self.kubectl("apply", "-f", "-", stdin=json.dumps(whole))
+    def apply(self, *objects: dict[str, Any]) -> None:
+        self.kubectl("apply", "-f", "-", stdin=manifest(*objects))
 
     def patch(self, kind: str, name: str, spec: dict[str, Any]) -> None:
         self.kubectl("patch", kind, name, "--type=merge", "-p", json.dumps({"spec": spec}))
@@ -133,9 +132,14 @@ class Slurm:
         return self.run(*line).strip()
 
     def make_keys(self) -> None:
-        self.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "slurm-keys"}})
-        self.set_key("slurm.key", secrets.token_bytes(1024))
-        self.set_key("jwt.key", secrets.token_bytes(32))
+        keys = {"slurm.key": secrets.token_bytes(1024), "jwt.key": secrets.token_bytes(32)}
+        secret = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "slurm-keys"},
+            "data": {name: base64.b64encode(value).decode() for name, value in keys.items()},
+        }
+        self.kubectl("apply", "-f", "-", stdin=json.dumps(secret))
 
     def set_key(self, name: str, value: bytes) -> None:
         data = {name: base64.b64encode(value).decode()}
@@ -199,30 +203,33 @@ def example(*kinds: str) -> list[dict[str, Any]]:
 
 def nodeset(name: str, replicas: int = 1, **spec: Any) -> dict[str, Any]:
     """The example's NodeSet by another name; several workers may share a Kubernetes node."""
-    (manifest,) = example("NodeSet")
+    (given,) = example("NodeSet")
     here = {"replicas": replicas, "oversubscribeNode": True, "partition": {"enabled": True}}
-    wanted = {**manifest["spec"], **here, **spec}
-    return {**manifest, "metadata": {"name": name}, "spec": wanted}
+    return {**given, "metadata": {"name": name}, "spec": {**given["spec"], **here, **spec}}
 
 
 def controller(extra_conf: str = "", **spec: Any) -> dict[str, Any]:
     """The example's Controller with more lines in slurm.conf."""
-    (manifest,) = example("Controller")
-    wanted = {**manifest["spec"], "extraConf": manifest["spec"]["extraConf"] + extra_conf, **spec}
-    return {**manifest, "spec": wanted}
+    (given,) = example("Controller")
+    written = given["spec"]["extraConf"] + extra_conf
+    return {**given, "spec": {**given["spec"], "extraConf": written, **spec}}
+
+
+def manifest(*objects: dict[str, Any]) -> str:
+    """Objects as kubectl takes them."""
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
 
 
 @contextmanager
-def slurm_cluster(kubectl: Kubectl, name: str, *manifests: dict[str, Any]) -> Iterator[Slurm]:
-    """What the manifests describe, in a new namespace; gone afterwards, the NodeSets first, jobs or not."""
-    namespace = f"{name}-{secrets.token_hex(3)}"
+def slurm_cluster(kubectl: Kubectl, namespace: str, manifest: str) -> Iterator[Slurm]:
+    """What the manifest describes, in a new namespace; gone afterwards, the NodeSets first, jobs or not."""
     kubectl("create", "namespace", namespace)
     slurm = Slurm(kubectl, namespace)
     try:
         slurm.make_keys()
-        slurm.apply(*manifests)
+        slurm.kubectl("apply", "-f", "-", stdin=manifest)
         yield slurm
     finally:
         slurm.kubectl("annotate", "nodesets", "--all", "--overwrite", f"{FORCE}=true")
         slurm.kubectl("delete", "nodesets", "--all", "--timeout=120s")
-        kubectl("delete", "namespace", namespace, "--wait=false")
+        kubectl("delete", "namespace", namespace, "--timeout=120s")

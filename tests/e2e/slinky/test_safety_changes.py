@@ -7,13 +7,23 @@ import pytest
 
 from dev.cluster import Cluster
 from dev.kubectl import Kubectl
-from tests.e2e.slinky.lab import Job, Slurm, controller, example, in_node, is_ready, nodeset, slurm_cluster
+from tests.e2e.slinky.lab import (
+    Job,
+    Slurm,
+    controller,
+    example,
+    in_node,
+    is_ready,
+    manifest,
+    nodeset,
+    slurm_cluster,
+)
 
 
 @pytest.fixture(scope="module")
 def slurm(installed: Kubectl) -> Iterator[Slurm]:
     around = example("ConfigMap", "RestApi")
-    with slurm_cluster(installed, "changes", *around, controller(), nodeset("workers", 2)) as slurm:
+    with slurm_cluster(installed, "changes", manifest(*around, controller(), nodeset("workers", 2))) as slurm:
         slurm.wait("idle workers", slurm.settled)
         yield slurm
 
@@ -54,8 +64,7 @@ def test_a_change_of_the_configuration_leaves_the_job_alone(slurm: Slurm, job: J
 
 def test_another_image_of_slurmctld_leaves_the_job_alone(slurm: Slurm, cluster: Cluster, job: Job) -> None:
     old, workers = slurmctld(slurm), slurm.uids()
-    (manifest,) = example("Controller")
-    image = manifest["spec"]["slurmctld"]["image"]
+    image = controller()["spec"]["slurmctld"]["image"]
     for node in ("node-0", "node-1"):
         in_node(cluster, node, "ctr", "-n", "k8s.io", "images", "tag", "--force", image, f"{image}-next")
     slurm.patch("controller", "slurm", {"slurmctld": {"image": f"{image}-next"}})

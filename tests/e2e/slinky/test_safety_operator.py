@@ -9,7 +9,7 @@ import pytest
 from dev import operator
 from dev.cluster import Cluster
 from dev.kubectl import Kubectl
-from tests.e2e.slinky.lab import Slurm, controller, example, nodeset, signal, slurm_cluster
+from tests.e2e.slinky.lab import Slurm, controller, example, manifest, nodeset, signal, slurm_cluster
 
 _KILLS = 3
 
@@ -17,13 +17,13 @@ _KILLS = 3
 @pytest.fixture(scope="module")
 def slurm(installed: Kubectl) -> Iterator[Slurm]:
     around = example("ConfigMap", "RestApi")
-    with slurm_cluster(installed, "killed", *around, controller(), nodeset("workers", 4)) as slurm:
+    with slurm_cluster(installed, "killed", manifest(*around, controller(), nodeset("workers", 4))) as slurm:
         slurm.wait("idle workers", lambda: slurm.idle(*(f"workers-{number}" for number in range(4))))
         yield slurm
 
 
 class Operator:
-    """The operator's pod, wherever it is."""
+    """The operator's pod that leads."""
 
     def __init__(self, kubectl: Kubectl, cluster: Cluster) -> None:
         self._slurm = Slurm(kubectl, operator.NAMESPACE)
@@ -31,13 +31,13 @@ class Operator:
 
     def kill(self) -> None:
         """By SIGKILL; its pod goes too, so that the next one does not have to wait for its turn."""
-        (pod,) = self._slurm.get("pods", "-l", "app=slurmery")["items"]
-        signal(self._cluster, pod, "SIGKILL")
-        self._slurm.kubectl("delete", "pod", pod["metadata"]["name"], "--force", "--grace-period=0")
-        self._slurm.wait("another one leads", lambda: not self._holder().startswith(pod["metadata"]["name"]))
+        name = self._leader()
+        signal(self._cluster, self._slurm.get("pod", name), "SIGKILL")
+        self._slurm.kubectl("delete", "pod", name, "--force", "--grace-period=0")
+        self._slurm.wait("another one leads", lambda: self._leader() != name)
 
-    def _holder(self) -> str:
-        return str(self._slurm.get("lease", "slurm-operator")["spec"]["holderIdentity"])
+    def _leader(self) -> str:
+        return str(self._slurm.get("lease", "slurm-operator")["spec"]["holderIdentity"]).partition("_")[0]
 
 
 def test_an_operator_killed_mid_rollout_ends_where_it_would_have_and_no_job_is_lost(

@@ -12,7 +12,7 @@ import pytest
 
 from dev.cluster import Cluster
 from dev.kubectl import Kubectl
-from tests.e2e.slinky.lab import Job, Slurm, controller, example, nodeset, signal, slurm_cluster
+from tests.e2e.slinky.lab import Job, Slurm, controller, example, manifest, nodeset, signal, slurm_cluster
 
 _UNKNOWN = "Slurm has not answered recently"
 _OUTAGE_SECONDS = 45
@@ -25,7 +25,7 @@ def slurm(installed: Kubectl) -> Iterator[Slurm]:
     """One NodeSet whose worker will be busy, and one that is free to be broken."""
     around = example("ConfigMap", "RestApi")
     nodesets = (nodeset("busy", 2), nodeset("spare"))
-    with slurm_cluster(installed, "outage", *around, controller(), *nodesets) as slurm:
+    with slurm_cluster(installed, "outage", manifest(*around, controller(), *nodesets)) as slurm:
         slurm.wait("idle workers", lambda: slurm.idle("busy-0", "busy-1", "spare-0"))
         yield slurm
 
@@ -125,7 +125,7 @@ def up_to_date(slurm: Slurm) -> bool:
 def forgotten(installed: Kubectl, cluster: Cluster) -> Iterator[Slurm]:
     """A cluster whose slurmctld knew of a job and two workers, which it should update now."""
     around = example("ConfigMap", "RestApi")
-    with slurm_cluster(installed, "forgotten", *around, controller(), nodeset("lost", 2)) as slurm:
+    with slurm_cluster(installed, "forgotten", manifest(*around, controller(), nodeset("lost", 2))) as slurm:
         slurm.wait("idle workers", lambda: slurm.idle("lost-0", "lost-1"))
         job, before = slurm.hold("lost-0", "lost"), slurm.uids()
         slurm.run("sh", "-c", "rm -rf /var/spool/slurmctld/example/*")

@@ -10,7 +10,17 @@ from typing import Any
 import pytest
 
 from dev.kubectl import Kubectl
-from tests.e2e.slinky.lab import FORCE, Job, Slurm, controller, example, is_ready, nodeset, slurm_cluster
+from tests.e2e.slinky.lab import (
+    FORCE,
+    Job,
+    Slurm,
+    controller,
+    example,
+    is_ready,
+    manifest,
+    nodeset,
+    slurm_cluster,
+)
 
 _ONE_AT_A_TIME = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}}
 _LEAVING = "slurmery/leaving"
@@ -27,7 +37,9 @@ def slurm(installed: Kubectl) -> Iterator[Slurm]:
         nodeset("evict"),
     ]
     around = example("ConfigMap", "RestApi")
-    with slurm_cluster(installed, "safety", *around, controller("MinJobAge=5\n"), *nodesets) as slurm:
+    with slurm_cluster(
+        installed, "safety", manifest(*around, controller("MinJobAge=5\n"), *nodesets)
+    ) as slurm:
         names = ("roll-0", "roll-1", "roll-2", "admin-0", "gone-0", "force-0", "evict-0")
         slurm.wait("idle workers", lambda: slurm.idle(*names))
         yield slurm
