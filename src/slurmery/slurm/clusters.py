@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from slurmery.kube import logs
 from slurmery.slurm.client import SlurmClient
@@ -17,6 +18,9 @@ from slurmery.slurm.snapshot import Changes, Part, Snapshot
 from slurmery.slurm.tokens import TokenSource
 
 log = logs.logger("slurm")
+
+# Nobody may act on an older answer, and a slurmrestd that vanished with its machine never hangs up.
+_LIST_SECONDS: Final = 30.0
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class Clusters:
         if known is not None and known.endpoint == endpoint and not known.task.done():
             return known
         self.drop(key)
-        client = SlurmClient(endpoint.url, tokens, version=endpoint.version)
+        client = SlurmClient(endpoint.url, tokens, version=endpoint.version, list_deadline=_LIST_SECONDS)
         poller = Poller(client, endpoint.intervals, lambda changes: self._changed(key, changes))
         task = asyncio.create_task(poller.run(), name=f"slurm poller {key}")
         task.add_done_callback(_report)

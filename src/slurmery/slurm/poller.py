@@ -21,7 +21,8 @@ from slurmery.slurm.snapshot import NEVER, Changes, Part, Snapshot, View, differ
 
 log = logs.logger("slurm")
 
-_LONGEST_PAUSE: Final = 60.0
+# Work waits for a Slurm that is back for no longer than this.
+_LONGEST_PAUSE: Final = 10.0
 _SHORTEST_PAUSE: Final = 0.5
 
 

@@ -11,11 +11,13 @@ from slurmery.kube.errors import AlreadyExistsError, ApiError, ConflictError, Fo
 from slurmery.kube.expectations import Expectations
 from slurmery.kube.meta import Key, Manifest, Resource, key_of
 from slurmery.kube.resources import PERSISTENT_VOLUME_CLAIMS, PODS
+from slurmery.slinky import names
 from slurmery.slinky.nodeset.act import Act, Blueprints, Outcome
 from slurmery.slinky.nodeset.marks import LEAVING
 from slurmery.slinky.nodeset.views import WorkerPod
 from slurmery.slinky.nodeset.words import Told
 from slurmery.slurm.errors import DeadlineError, RejectedError, SlurmError
+from slurmery.slurm.model import Node
 from slurmery.slurm.requests import NodeUpdate
 from slurmery.workers.model import Cause, Deletion, Drain, Plan, Slot
 from tests.unit.slinky.fleets import pod
@@ -76,8 +78,14 @@ class Slurm:
     """Takes words about nodes, and refuses some."""
 
     nodes: dict[str, NodeUpdate] = field(default_factory=dict)
+    records: dict[str, Node] = field(default_factory=dict)
     refuses: Mapping[str, SlurmError] = field(default_factory=dict)
     hangs: bool = False
+
+    async def node(self, name: str) -> Node:
+        if self.hangs:
+            await asyncio.sleep(3600)
+        return self.records.get(name, Node(name=name, state=("IDLE",)))
 
     async def update_node(self, name: str, update: NodeUpdate) -> None:
         if self.hangs:
@@ -134,12 +142,26 @@ async def test_workers_are_marked_before_slurm_is_told(stage: Stage) -> None:
 
 
 async def test_a_reason_of_anothers_stays(stage: Stage) -> None:
+    ours = f"{names.REASON_PREFIX}pod gpu-2: it is being updated"
+    stage.slurm.records["gpu-2"] = Node(name="gpu-2", state=("IDLE", "DRAIN"), reason=ours)
     await stage.carry_out(Plan(drain=(Drain("gpu-1", ""),), undrain=("gpu-2",)))
 
     assert stage.slurm.nodes == {
         "gpu-1": NodeUpdate(state=("DRAIN",)),
         "gpu-2": NodeUpdate(state=("UNDRAIN",)),
     }
+
+
+async def test_what_an_administrator_wrote_since_we_looked_stays(stage: Stage) -> None:
+    stage.slurm.records = {
+        "gpu-0": Node(name="gpu-0", state=("MIXED", "DRAIN"), reason="bad disk"),
+        "gpu-1": Node(name="gpu-1", state=("IDLE",), reason="watch this one"),
+        "gpu-2": Node(name="gpu-2", state=("IDLE", "DRAIN"), reason="now mine"),
+    }
+    drains = tuple(Drain(f"gpu-{n}", f"{names.REASON_PREFIX}x") for n in range(2))
+    await stage.carry_out(Plan(drain=drains, undrain=("gpu-2",)))
+
+    assert stage.slurm.nodes == {"gpu-1": NodeUpdate(state=("DRAIN",))}
 
 
 async def test_a_node_that_slurm_refuses_harms_no_other(stage: Stage) -> None:

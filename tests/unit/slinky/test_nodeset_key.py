@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from slurmery.slinky.nodeset.slurmd import follow_key
+from slurmery.slinky.nodeset.hooks import follow_key
 
 DAEMON = """\
 import pathlib, signal, sys, time

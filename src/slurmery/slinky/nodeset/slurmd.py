@@ -8,36 +8,10 @@ from slurmery.api.slinky import NodeSet
 from slurmery.doors.conditions import Problem
 from slurmery.doors.merge import fit, merge_container, part, port_number
 from slurmery.slinky import endpoints, names
-from slurmery.slinky.nodeset import conf, gres
+from slurmery.slinky.nodeset import conf, gres, hooks
 from slurmery.slinky.nodeset.observed import Observed
 from slurmery.slinky.volumes import mount, read_only
 from slurmery.slurmconf import text
-
-# Tells Slurm at once that the node goes, unless an administrator has written down something about it.
-_FAREWELL: Final = f"""\
-node=$(hostname)
-record=$(scontrol --oneliner show node "$node") || exit 0
-case $record in *" Reason="*) reason=${{record#* Reason=}} ;; *) reason= ;; esac
-case $reason in
-  '' | '{names.REASON_PREFIX}'*)
-    scontrol update nodename="$node" state=down reason='{names.FAREWELL}'
-    ;;
-esac
-"""
-
-# slurmd reads slurm.key only as it starts, but starts anew without its jobs noticing when it is hung up.
-# Until then, a slurmctld with a new key cannot reach it, and gives its jobs up for lost after SlurmdTimeout.
-_FOLLOW_KEY: Final = """\
-(
-  seen={pid_file}.key
-  touch $seen
-  while sleep {pause}; do
-    [ {key} -nt $seen ] || continue
-    touch $seen.new
-    kill -HUP "$(cat {pid_file})" && mv $seen.new $seen
-  done
-) </dev/null >/dev/null 2>&1 &
-"""
 
 # Devices of jobs are fenced off with BPF programs, their processes kept in cgroups that slurmd makes.
 _CAPABILITIES: Final = ("BPF", "NET_ADMIN", "SYS_ADMIN", "SYS_NICE")
@@ -58,20 +32,10 @@ def container(nodeset: NodeSet, observed: Observed) -> dict[str, Any]:
         "livenessProbe": patient,
         "readinessProbe": {"httpGet": {"path": names.READYZ, "port": names.SLURMD.name}},
         "securityContext": _privileges(nodeset),
-        "lifecycle": {
-            "postStart": _shell(follow_key()),
-            "preStop": _shell(_FAREWELL),
-        },
+        "lifecycle": hooks.lifecycle(),
         "volumeMounts": _mounts(nodeset),
     }
     return merge_container(base, nodeset.spec.slurmd)
-
-
-def follow_key(
-    key: str = f"{names.ETC_SLURM}/{names.SLURM_KEY}", pid_file: str = "/run/slurmd.pid", pause: float = 10
-) -> str:
-    """A script that goes on in the background, and hangs slurmd up whenever its key has changed."""
-    return _FOLLOW_KEY.format(key=key, pid_file=pid_file, pause=pause)
 
 
 def problems(nodeset: NodeSet, observed: Observed) -> tuple[Problem, ...]:
@@ -162,10 +126,6 @@ def _privileges(nodeset: NodeSet) -> dict[str, Any]:
     if not _privileged(nodeset):
         return {"privileged": False}
     return {"privileged": True, "capabilities": {"add": list(_CAPABILITIES)}}
-
-
-def _shell(script: str) -> dict[str, Any]:
-    return {"exec": {"command": ["/usr/bin/sh", "-c", script]}}
 
 
 def fitting(nodeset: NodeSet) -> None:

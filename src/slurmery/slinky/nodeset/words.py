@@ -1,4 +1,8 @@
-"""What we tell Slurm about nodes, and when we last did."""
+"""What we tell Slurm about nodes, and when we last did.
+
+Slurm overwrites a reason without asking, and the list that we decide by is some seconds old. So each node is
+looked at once more right before it is spoken of: what an administrator wrote meanwhile stays.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Mapping
@@ -6,8 +10,10 @@ from functools import partial
 from typing import Final, Protocol
 
 from slurmery.doors.conditions import Problem
+from slurmery.slinky import names
 from slurmery.slinky.nodeset.errands import Errand, run
 from slurmery.slinky.nodeset.observe import FRESH_SECONDS
+from slurmery.slurm.model import Node
 from slurmery.slurm.requests import NodeUpdate
 from slurmery.workers.model import Plan
 
@@ -15,10 +21,14 @@ _UNTOLD: Final = "SlurmUpdateFailed"
 
 Word = tuple[str, NodeUpdate]
 
+_UNDRAIN: Final = NodeUpdate(state=("UNDRAIN",))
+_DRAIN: Final = NodeUpdate(state=("DRAIN",))
+
 
 class Slurm(Protocol):
     """Whoever takes our words."""
 
+    def node(self, name: str) -> Awaitable[Node]: ...
     def update_node(self, name: str, update: NodeUpdate) -> Awaitable[None]: ...
 
 
@@ -40,19 +50,26 @@ class Told:
 
 def words(plan: Plan) -> tuple[Word, ...]:
     """Undrains first: they give back what the drains may need."""
-    undrain = [(name, NodeUpdate(state=("UNDRAIN",))) for name in plan.undrain]
+    undrain = [(name, _UNDRAIN) for name in plan.undrain]
     drain = [
-        (each.slurm_name, NodeUpdate(state=("DRAIN",), reason=each.reason))
-        if each.reason
-        else (each.slurm_name, NodeUpdate(state=("DRAIN",)))
+        (each.slurm_name, NodeUpdate(state=("DRAIN",), reason=each.reason) if each.reason else _DRAIN)
         for each in plan.drain
     ]
     return (*undrain, *drain)
 
 
+def still_right(update: NodeUpdate, node: Node) -> NodeUpdate | None:
+    """What to say to the node as it is now; None if there is nothing left to say."""
+    if update == _UNDRAIN:
+        return update if node.drain_owner([names.REASON_PREFIX]) else None
+    if node.has_drain:
+        return None
+    return _DRAIN if node.reason and not node.reason.startswith(names.REASON_PREFIX) else update
+
+
 async def tell(slurm: Slurm, told: Told, said: Iterable[Word]) -> list[Problem]:
     """Say all of it, as far as Slurm listens. What was not said is said next time."""
-    ran = await run([Errand(name, partial(slurm.update_node, name, update)) for name, update in said])
+    ran = await run([Errand(name, partial(_say, slurm, name, update)) for name, update in said])
     for errand, _ in ran:
         told.note(errand.about)  # also after an error: it may have taken effect
     return [
@@ -60,3 +77,8 @@ async def tell(slurm: Slurm, told: Told, said: Iterable[Word]) -> list[Problem]:
         for errand, error in ran
         if error
     ]
+
+
+async def _say(slurm: Slurm, name: str, update: NodeUpdate) -> None:
+    if now := still_right(update, await slurm.node(name)):
+        await slurm.update_node(name, now)

@@ -1,0 +1,71 @@
+"""An operator that is killed again and again in the midst of a rollout."""
+
+import random
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from dev import operator
+from dev.cluster import Cluster
+from dev.kubectl import Kubectl
+from tests.e2e.slinky.lab import Slurm, controller, example, manifest, nodeset, signal, slurm_cluster
+
+_KILLS = 3
+
+
+@pytest.fixture(scope="module")
+def slurm(installed: Kubectl) -> Iterator[Slurm]:
+    around = example("ConfigMap", "RestApi")
+    with slurm_cluster(installed, "killed", manifest(*around, controller(), nodeset("workers", 4))) as slurm:
+        slurm.wait("idle workers", lambda: slurm.idle(*(f"workers-{number}" for number in range(4))))
+        yield slurm
+
+
+class Operator:
+    """The operator's pod that leads."""
+
+    def __init__(self, kubectl: Kubectl, cluster: Cluster) -> None:
+        self._slurm = Slurm(kubectl, operator.NAMESPACE)
+        self._cluster = cluster
+
+    def kill(self) -> None:
+        """By SIGKILL; its pod goes too, so that the next one does not have to wait for its turn."""
+        name = self._leader()
+        signal(self._cluster, self._slurm.get("pod", name), "SIGKILL")
+        self._slurm.kubectl("delete", "pod", name, "--force", "--grace-period=0")
+        self._slurm.wait("another one leads", lambda: self._leader() != name)
+
+    def _leader(self) -> str:
+        return str(self._slurm.get("lease", "slurm-operator")["spec"]["holderIdentity"]).partition("_")[0]
+
+
+def test_an_operator_killed_mid_rollout_ends_where_it_would_have_and_no_job_is_lost(
+    slurm: Slurm, installed: Kubectl, cluster: Cluster
+) -> None:
+    victim = Operator(installed, cluster)
+    jobs = [slurm.hold(node, "workers") for node in ("workers-0", "workers-3")]
+    before = slurm.uids()
+    version = {"metadata": {"annotations": {"example.org/version": "2"}}}
+    slurm.patch("nodeset", "workers", {"template": version, "replicas": 3})
+    for _ in range(_KILLS):
+        moment = random.uniform(0, 5)
+        print(f"the operator is killed after {moment:.2f} s")
+        time.sleep(moment)
+        victim.kill()
+        assert {job.node: slurm.uids()[job.node] for job in jobs} == {
+            job.node: before[job.node] for job in jobs
+        }
+    for job in jobs:
+        assert job.alive(), slurm.situation()
+        job.completes()
+
+    wanted = ("workers-0", "workers-1", "workers-2")
+    slurm.wait("three idle workers", lambda: slurm.idle(*wanted) and set(slurm.uids()) == set(wanted))
+    slurm.wait("all of them new", lambda: all(is_new(pod) for pod in slurm.workers().values()))
+    assert not set(slurm.uids().values()) & set(before.values())
+
+
+def is_new(pod: dict[str, dict[str, dict[str, str]]]) -> bool:
+    notes = pod["metadata"]["annotations"]
+    return notes.get("example.org/version") == "2" and "slurmery/leaving" not in notes
