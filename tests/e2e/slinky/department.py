@@ -1,4 +1,4 @@
-"""The example with accounting and logins, whose users have a laptop: a pod with an SSH client and a key."""
+"""The example with accounting and logins, and what its users and administrators look at."""
 
 import json
 import secrets
@@ -7,23 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    PublicFormat,
-)
-
 from dev import paths
 from dev.kubectl import Kubectl
-from tests.e2e.conftest import sleeper
 from tests.e2e.slinky.lab import Slurm, slurm_cluster
+from tests.e2e.slinky.laptop import Laptop
 
 _EXAMPLE: Final = paths.ROOT / "examples/02-accounting/cluster.yaml"
 _NOBODYS_KEY: Final = "# ssh-ed25519 AAAA... ada@example.org"
-# The server is trusted when it is first seen, and has to be the same ever after.
-_SSH: Final = ("ssh", "-o", "StrictHostKeyChecking=accept-new", "-o", "BatchMode=yes", "root@login")
 
 
 @dataclass(frozen=True)
@@ -31,10 +21,11 @@ class Department:
     """The cluster, and how its users see it."""
 
     slurm: Slurm
+    laptop: Laptop
 
     def ssh(self, *command: str) -> str:
         """What a command prints on the login node."""
-        return self.slurm.kubectl("exec", "laptop", "--", *_SSH, *command)
+        return self.laptop.ssh(self.slurm, "root@login", *command)
 
     def job(self) -> str:
         """A job that has ended."""
@@ -58,23 +49,20 @@ class Department:
 @contextmanager
 def department(kubectl: Kubectl, namespace: str) -> Iterator[Department]:
     """The example as it is, but for the key that opens the login node."""
-    key = Ed25519PrivateKey.generate()
-    public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
+    laptop = Laptop.new()
     example = _EXAMPLE.read_text()
     assert _NOBODYS_KEY in example
     manifests = [
         _secret("slurm-database", password=secrets.token_urlsafe(24)),
         _secret("slurm-users", **{"sssd.conf": "[sssd]\n"}),
-        sleeper("laptop"),
-        example.replace(_NOBODYS_KEY, public),
+        laptop.manifest,
+        example.replace(_NOBODYS_KEY, laptop.public),
     ]
     with slurm_cluster(kubectl, namespace, "\n---\n".join(manifests)) as slurm:
-        this = Department(slurm)
+        this = Department(slurm, laptop)
         slurm.wait("two idle workers", slurm.settled)
         slurm.wait("the login node", lambda: this.ready("loginset", "login"))
-        private = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
-        store = "umask 077 && mkdir -p ~/.ssh && cat >~/.ssh/id_ed25519"
-        slurm.kubectl("exec", "-i", "laptop", "--", "sh", "-c", store, stdin=private)
+        laptop.arrive(slurm)
         yield this
 
 
