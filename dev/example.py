@@ -20,9 +20,9 @@ JOB_SECONDS = 4
 _PUBLISHED = "ghcr.io/slurmery/"
 
 
-def manifest(registry: str, release: str) -> str:
-    """The example, with images that nodes find in this registry."""
-    text = (paths.ROOT / "examples/01-slinky/cluster.yaml").read_text()
+def manifest(registry: str, release: str, name: str = "01-slinky/cluster.yaml") -> str:
+    """An example, with images that nodes find in this registry."""
+    text = (paths.ROOT / "examples" / name).read_text()
     newest = next(iter(images.RELEASES))
     return text.replace(_PUBLISHED, f"{registry}/").replace(f":{newest}", f":{release}")
 

@@ -86,6 +86,7 @@ COMPONENT_LABEL: Final = "app.kubernetes.io/component"
 CLUSTER_LABEL: Final = "slinky.slurm.net/cluster"
 ACTIVE_LABEL: Final = "controller.slinky.slurm.net/active"
 HASH_LABEL: Final = "controller.kubernetes.io/hash"
+STATEFUL_POD_LABEL: Final = "statefulset.kubernetes.io/pod-name"
 POD_NAME_LABEL: Final = "nodeset.slinky.slurm.net/pod-name"
 POD_INDEX_LABEL: Final = "nodeset.slinky.slurm.net/pod-index"
 POD_HOSTNAME_LABEL: Final = "nodeset.slinky.slurm.net/pod-hostname"
@@ -158,7 +159,7 @@ def controller_internal(name: str) -> str:
 
 
 def controller_pod(name: str, ordinal: int) -> str:
-    """A slurmctld pod, and so its host name."""
+    """A slurmctld pod, and so its host name; of several, also its Service."""
     return f"{controller(name)}-{ordinal}"
 
 

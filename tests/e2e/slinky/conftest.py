@@ -7,6 +7,8 @@ import pytest
 from dev import example
 from dev.kubectl import Kubectl
 from dev.target import LOCAL, release
+from tests.e2e.slinky import department as departments
+from tests.e2e.slinky.department import Department
 from tests.e2e.slinky.lab import Slurm, slurm_cluster
 
 
@@ -16,3 +18,10 @@ def slurm(installed: Kubectl) -> Iterator[Slurm]:
     with slurm_cluster(installed, "slinky", example.manifest(LOCAL, release())) as slurm:
         slurm.wait("two idle workers", slurm.settled)
         yield slurm
+
+
+@pytest.fixture(scope="session")
+def department(installed: Kubectl) -> Iterator[Department]:
+    """The example with accounting and logins, ready for its users."""
+    with departments.department(installed, "department") as department:
+        yield department

@@ -103,8 +103,8 @@ def test_an_external_cluster_gets_just_what_slurmrestd_needs(
         (
             1,
             [
-                "slurm-controller-0(slurm-controller-0.slurm-controller-internal.slurm)",
-                "slurm-controller-1(slurm-controller-1.slurm-controller-internal.slurm)",
+                "slurm-controller-0(slurm-controller-0.slurm)",
+                "slurm-controller-1(slurm-controller-1.slurm)",
             ],
         ),
     ],

@@ -56,6 +56,15 @@ def test_the_internal_service_is_headless_and_leads_to_pods_that_are_not_ready()
     assert [port["port"] for port in spec["ports"]] == [6817]
 
 
+def test_each_of_several_slurmctld_keeps_its_address_while_its_pod_is_gone() -> None:
+    found = objects(world(claim_modes=RWX), ha={"enabled": True}, persistence=SHARED)
+    for pod_name in ("slurm-controller-0", "slurm-controller-1"):
+        spec = found[f"Service/{pod_name}"]["spec"]
+        assert "clusterIP" not in spec
+        assert spec["selector"]["statefulset.kubernetes.io/pod-name"] == pod_name
+    assert "Service/slurm-controller-0" not in objects()
+
+
 def test_the_only_slurmctld_is_reachable_without_our_doing() -> None:
     found = objects()
     selector = found["Service/slurm-controller"]["spec"]["selector"]

@@ -101,12 +101,11 @@ def _general(controller: Controller, observed: Observed) -> list[str]:
     name, namespace = controller.metadata.name, controller.metadata.namespace
     cluster = _cluster_name(controller)
     pods = [names.controller_pod(name, ordinal) for ordinal in range(controller.spec.replicas)]
-    internal = names.in_namespace(names.controller_internal(name), namespace)
     before = _written_before(observed)
     return [
         entry("ClusterName", cluster),
         entry("SlurmUser", names.SLURM_USER),
-        *(entry("SlurmctldHost", f"{pod}({pod}.{internal})") for pod in pods),
+        *(entry("SlurmctldHost", f"{pod}({_address(controller, pod)})") for pod in pods),
         entry("SlurmctldPort", endpoints.slurmctld_port(controller)),
         entry("SlurmctldAddr", names.in_namespace(names.controller(name), namespace)),
         entry("StateSaveLocation", names.statesave(cluster)),
@@ -115,6 +114,13 @@ def _general(controller: Controller, observed: Observed) -> list[str]:
         entry("SlurmdSpoolDir", names.SLURMD_SPOOL),
         entry("MaxNodeCount", partitions.node_count(observed.nodesets, before.get("maxnodecount", ""))),
     ]
+
+
+def _address(controller: Controller, pod: str) -> str:
+    name, namespace = controller.metadata.name, controller.metadata.namespace
+    if controller.spec.replicas == 1:
+        return f"{pod}.{names.in_namespace(names.controller_internal(name), namespace)}"
+    return names.in_namespace(pod, namespace)
 
 
 def _logging() -> list[str]:

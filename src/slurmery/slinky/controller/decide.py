@@ -26,6 +26,7 @@ from slurmery.slinky.controller.observed import Observed
 from slurmery.slinky.controller.services import (
     SERVICE_MONITORS,
     active_service,
+    host_services,
     internal_service,
     service_monitor,
 )
@@ -52,7 +53,10 @@ def decide(controller: Controller, observed: Observed) -> ControllerPlan:
     if controller.spec.external:
         return _external(controller, observed)
     blocked = _obstacles(controller, observed)
-    services = attempt(blocked, lambda: [internal_service(controller), active_service(controller)])
+    services = attempt(
+        blocked,
+        lambda: [internal_service(controller), active_service(controller), *host_services(controller)],
+    )
     written = attempt(blocked, lambda: config(controller, observed))
     workload = _workload(blocked, controller, observed, written)
     desired = [Desired(SERVICES, service) for service in services or ()]

@@ -1,4 +1,9 @@
-"""How slurmctld is reached: one Service for the active daemon, one for every pod by name; and its metrics."""
+"""How slurmctld is reached, and its metrics.
+
+Service <c>-controller             the active slurmctld
+Service <c>-controller-internal    every slurmctld pod by its name, while it has an address
+Service <c>-controller-<ordinal>   one of several slurmctld, also while it has no pod
+"""
 
 from typing import Any, Final
 
@@ -29,6 +34,29 @@ def internal_service(controller: Controller) -> dict[str, Any]:
             "selector": names.selector(names.SLURMCTLD, name),
         },
     )
+
+
+def host_services(controller: Controller) -> list[dict[str, Any]]:
+    """An address for each of several slurmctld that is there while its pod is not.
+
+    Every command of Slurm looks up all of them first, and tries for minutes where a name is not known.
+    """
+    name, replicas = controller.metadata.name, controller.spec.replicas
+    metadata = merge_metadata(controller.metadata, Labelled(labels=names.labels(names.SLURMCTLD, name)))
+    pods = [names.controller_pod(name, ordinal) for ordinal in range(replicas)] if replicas > 1 else []
+    return [
+        _service(
+            controller,
+            pod,
+            metadata,
+            {
+                "publishNotReadyAddresses": True,
+                "ports": [_port(names.SLURMCTLD.name, endpoints.slurmctld_port(controller))],
+                "selector": {**names.selector(names.SLURMCTLD, name), names.STATEFUL_POD_LABEL: pod},
+            },
+        )
+        for pod in pods
+    ]
 
 
 def active_service(controller: Controller) -> dict[str, Any]:
