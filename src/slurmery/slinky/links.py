@@ -18,7 +18,7 @@ from slurmery.slinky.world import World
 from slurmery.slurm.clusters import Clusters, Endpoint
 from slurmery.slurm.errors import TokenError
 from slurmery.slurm.model import Node
-from slurmery.slurm.snapshot import Changes, Part, Snapshot
+from slurmery.slurm.snapshot import NEVER, Changes, Part, Snapshot
 from slurmery.slurm.tokens import SignedTokens
 
 Reach = Callable[[RestApi], str]
@@ -35,6 +35,8 @@ INTERVALS: Final[Mapping[Part, float]] = {
 _FAILOVER: Final[Mapping[Part, float]] = {Part.PINGS: 5.0}
 _FRESH_SECONDS: Final = 60.0
 _RECENT_SECONDS: Final = 15.0
+# slurmctld counts what is allocated at most once a second.
+_SETTLED_SECONDS: Final = 2.0
 
 # To partitions in one of these states no job can be submitted.
 _CLOSED: Final = frozenset({"DRAIN", "INACTIVE"})
@@ -56,6 +58,7 @@ class Links:
         """Called with the key of a Controller whose Slurm said something new that NodeSets go by."""
         self.pinged: list[Callable[[Key], None]] = []
         """Called with the key of a Controller of which another slurmctld answers now."""
+        self._keys: dict[Key, tuple[str | None, float]] = {}
         self._world = world
         self._reach = reach
         self._intervals = intervals
@@ -71,6 +74,13 @@ class Links:
         at = Endpoint(self._reach(min(found, key=_preference)), self._wanted(key, controller))
         self.clusters.follow(str(key), at, SignedTokens(lambda: self._signing_key(key)))
         return self.clusters.snapshot(str(key))
+
+    def noticed(self, controller: Key, key_hash: str | None) -> float:
+        """When this slurm.key was first seen: what Slurm said before says nothing about jobs under it."""
+        known = self._keys.get(controller)
+        if known is None or known[0] != key_hash:
+            known = self._keys[controller] = key_hash, asyncio.get_running_loop().time()
+        return known[1]
 
     def _wanted(self, key: Key, controller: Controller) -> Mapping[Part, float]:
         intervals = {**self._intervals, **(_FAILOVER if controller.spec.replicas > 1 else {})}
@@ -102,6 +112,7 @@ class Links:
     def _forget_deleted(self, old: Custom | None, new: Custom | None) -> None:
         if old and not new:
             self.clusters.drop(str(old.key))
+            self._keys.pop(old.key, None)
 
 
 def _preference(restapi: RestApi) -> tuple[bool, str, str]:
@@ -144,10 +155,13 @@ def answering(snapshot: Snapshot) -> tuple[str, ...]:
     return tuple(host for host, ping in snapshot.pings.items() if ping.is_up)
 
 
-def busy(snapshot: Snapshot) -> tuple[str, ...] | None:
-    """The nodes that may have a job; None unless Slurm has just told of nodes and of jobs."""
+def busy(snapshot: Snapshot, since: float = NEVER) -> tuple[str, ...] | None:
+    """The nodes that may have a job; None unless Slurm has just told of all, well after `since`."""
     now = asyncio.get_running_loop().time()
-    if not all(part.fresh(now, _RECENT_SECONDS) for part in (snapshot.nodes, snapshot.jobs)):
+    lists = (snapshot.nodes, snapshot.jobs)
+    if not all(
+        each.fresh(now, _RECENT_SECONDS) and each.taken_at > since + _SETTLED_SECONDS for each in lists
+    ):
         return None
     return tuple(sorted(name for name, node in snapshot.nodes.items() if _has_jobs(snapshot, node)))
 

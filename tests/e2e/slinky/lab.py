@@ -134,7 +134,7 @@ class Slurm:
         return self.run(*line).strip()
 
     def make_keys(self) -> None:
-        self.kubectl("create", "-f", "-", stdin=keys())
+        self.kubectl("apply", "-f", "-", stdin=keys())
 
     def set_key(self, name: str, value: bytes) -> None:
         data = {name: base64.b64encode(value).decode()}

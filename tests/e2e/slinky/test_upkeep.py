@@ -1,4 +1,4 @@
-"""What the operator keeps in order in a real Slurm: keys that change, records of nodes, maintenance."""
+"""What the operator keeps in order in a real Slurm: records of nodes, maintenance."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -8,25 +8,6 @@ from tests.e2e.slinky.lab import Slurm
 
 def record(slurm: Slurm, name: str) -> str:
     return slurm.run("scontrol", "--oneliner", "show", "node", name)
-
-
-def test_a_running_job_survives_the_rotation_of_the_key(slurm: Slurm) -> None:
-    before = slurm.workers()
-    job = slurm.run(
-        "sbatch", "--parsable", "-w", "workers-1", "-o", "/dev/null", "--wrap", "sleep 110"
-    ).strip()
-    slurm.wait("the job runs", lambda: "RUNNING" in slurm.run("squeue", "-h", "-j", job, "-o", "%T"))
-    slurm.make_keys()
-
-    slurm.wait("the job ends", lambda: "JobState=COMPLETED" in slurm.run("scontrol", "show", "job", job))
-    assert "Restarts=0" in slurm.run("scontrol", "show", "job", job)
-    slurm.wait(
-        "all workers are new",
-        lambda: all(
-            pod["metadata"]["uid"] != before[name]["metadata"]["uid"] for name, pod in slurm.workers().items()
-        ),
-    )
-    slurm.wait("both are idle", slurm.settled)
 
 
 def test_slurm_knows_which_pod_a_node_is_and_what_its_kubernetes_node_offers(slurm: Slurm) -> None:

@@ -1,4 +1,4 @@
-"""A changed slurm.key reaches a running slurmd, which its jobs do not notice."""
+"""A changed slurm.key reaches a running slurmd when slurmctld has it, which its jobs do not notice."""
 
 import os
 import shutil
@@ -20,22 +20,32 @@ time.sleep(60)
 """
 
 
-def test_slurmd_is_hung_up_once_for_every_new_key(tmp_path: Path) -> None:
+def test_slurmd_is_hung_up_once_for_every_new_key_that_slurmctld_has(tmp_path: Path) -> None:
     key, hups, pid_file = tmp_path / "slurm.key", tmp_path / "hups", tmp_path / "slurmd.pid"
     key.write_text("old")
     os.utime(key, (1, 1))
     daemon = subprocess.Popen([sys.executable, "-c", DAEMON, str(hups)])
     shell = shutil.which("sh") or "sh"
+    refuses = tmp_path / "refuses"
+    scontrol = tmp_path / "scontrol"
+    scontrol.write_text(f"#!/bin/sh\n[ ! -e {refuses} ]\n")
+    scontrol.chmod(0o755)
+    path = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     try:
         _until(hups.exists)
         pid_file.write_text(str(daemon.pid))
         script = follow_key(str(key), str(pid_file), 0.05).rstrip() + "\necho $!"
-        follower = int(subprocess.run([shell, "-c", script], check=True, capture_output=True).stdout)
+        follower = int(
+            subprocess.run([shell, "-c", script], env=path, check=True, capture_output=True).stdout
+        )
         try:
             _until((tmp_path / "slurmd.pid.key").exists)
             time.sleep(0.2)
             assert hups.read_text() == ""
             _replace(key, tmp_path / "new")
+            time.sleep(0.5)
+            assert hups.read_text() == ""
+            refuses.touch()
             _until(lambda: hups.read_text() == "x")
             time.sleep(0.2)
             assert hups.read_text() == "x"

@@ -31,8 +31,9 @@ async def gather(world: World, links: Links, controller: Controller) -> Observed
     jwt_key = await world.secret_value(namespace, spec.jwt_key)
     claim = world.caches.claims.get(Key(namespace, spec.persistence.existing_claim))
     slurm = links.follow(controller)
+    slurm_key_hash = await world.secret_hash(namespace, spec.slurm_key_ref)
     return Observed(
-        slurm_key_hash=await world.secret_hash(namespace, spec.slurm_key_ref),
+        slurm_key_hash=slurm_key_hash,
         jwt_key_hash=None if jwt_key is None else hashes.of_value(jwt_key),
         jwt_key=jwt_key,
         config_maps=await _config_maps(world, controller),
@@ -45,7 +46,7 @@ async def gather(world: World, links: Links, controller: Controller) -> Observed
         job_partitions=job_partitions(slurm),
         answering=answering(slurm),
         key_in_force=world.key_in_force(controller),
-        busy=busy(slurm),
+        busy=busy(slurm, links.noticed(key, slurm_key_hash)),
         arriving=_arriving(controller),
     )
 

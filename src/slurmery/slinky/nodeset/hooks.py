@@ -32,14 +32,18 @@ case $reason in
 esac
 """
 
-# slurmd reads slurm.key only as it starts, but starts anew without its jobs noticing when it is hung up.
-# Until then, a slurmctld with a new key cannot reach it, and gives its jobs up for lost after SlurmdTimeout.
+# slurmd reads slurm.key only as it starts, but starts anew without its jobs noticing when it is hung up. It
+# must have the key that slurmctld has, and has it for as long as slurmctld answers questions that slurmd
+# vouches for. When it does not any more, slurmctld has started with the new key, or will.
 _FOLLOW_KEY: Final = """\
 (
   seen={pid_file}.key
   touch $seen
   while sleep {pause}; do
     [ {key} -nt $seen ] || continue
+    scontrol show config >/dev/null 2>&1 && continue
+    sleep {pause}
+    scontrol show config >/dev/null 2>&1 && continue
     touch $seen.new
     kill -HUP "$(cat {pid_file})" && mv $seen.new $seen
   done
@@ -60,7 +64,7 @@ def register_again() -> str:
 def follow_key(
     key: str = f"{names.ETC_SLURM}/{names.SLURM_KEY}", pid_file: str = "/run/slurmd.pid", pause: float = 10
 ) -> str:
-    """A script that goes on in the background, and hangs slurmd up whenever its key has changed."""
+    """A script that goes on in the background, and hangs slurmd up when slurmctld has another key than it."""
     return _FOLLOW_KEY.format(key=key, pid_file=pid_file, pause=pause)
 
 
