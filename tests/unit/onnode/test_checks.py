@@ -119,22 +119,22 @@ def test_the_machine_is_told_by_the_driver_alone(tmp_path: Path) -> None:
     for number in range(8):
         (tmp_path / f"0000:0{number}:00.0").mkdir()
         (tmp_path / f"0000:0{number}:00.0/information").write_text("Model: \t NVIDIA H200\nIRQ: 5\n")
-    assert platform.tags(platform.gpus(tmp_path)) == {"GPU", "8xGPU", "8xH200"}
+    assert platform.tags(platform.gpus(str(tmp_path))) == {"GPU", "8xGPU", "8xH200"}
     assert platform.tags([]) == {"CPU"}
 
 
 def test_a_command_ends_fails_and_tells_details(tmp_path: Path) -> None:
     environment = {**os.environ, "CHECKS_NODE": "worker-0", "CHECKS_CONTEXT": "epilog"}
     told = Check("a", "echo seen; echo 'row 7' >&3; exit 3", log="slurm_scripts/$worker.$name.$context.out")
-    assert run(told, environment, tmp_path) == Result(True, "row 7")
+    assert run(told, environment, str(tmp_path)) == Result(True, "row 7")
     assert (tmp_path / "slurm_scripts/worker-0.a.epilog.out").read_text() == "seen\n"
-    assert run(Check("b", "true"), environment, tmp_path) == Result(False, "")
+    assert run(Check("b", "true"), environment, str(tmp_path)) == Result(False, "")
 
 
 def test_a_command_that_hangs_has_failed_and_leaves_nothing_behind(tmp_path: Path) -> None:
     mark = tmp_path / "late"
     began = time.monotonic()
-    result = run(Check("a", f"(sleep 2; touch {mark}) & sleep 60", timeout=0.2), os.environ, tmp_path)
+    result = run(Check("a", f"(sleep 2; touch {mark}) & sleep 60", timeout=0.2), os.environ, str(tmp_path))
     assert result == Result(True, "no answer within 0.2 s")
     assert time.monotonic() - began < 30
     time.sleep(2.2)

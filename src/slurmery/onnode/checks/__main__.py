@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from . import platform, slurm
 from .check import CONTEXTS, Check, Job, Scene, applies, checks
@@ -21,15 +20,16 @@ def main(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) 
         print(f"say where you run: one of {', '.join(CONTEXTS)}", file=sys.stderr)
         return 0
     try:
-        failed = _all(arguments[0], Path(arguments[1] if len(arguments) > 1 else FILE), environment)
+        failed = _all(arguments[0], arguments[1] if len(arguments) > 1 else FILE, environment)
     except Exception as error:  # noqa: BLE001 whatever it is, the job must not suffer for it
         print(f"checks: {type(error).__name__}: {error}", file=sys.stderr)
         return 0
     return 1 if failed and arguments[0] == "prolog" else 0
 
 
-def _all(context: str, file: Path, environment: Mapping[str, str]) -> bool:
-    todo, faults = checks(json.loads(file.read_text()))
+def _all(context: str, file: str, environment: Mapping[str, str]) -> bool:
+    with open(file) as entries:
+        todo, faults = checks(json.load(entries))
     for fault in faults:
         print(fault, file=sys.stderr)
     name = environment.get("SLURMD_NODENAME") or os.uname().nodename

@@ -1,15 +1,19 @@
 """Which kind of machine this is: tags by which checks choose where they run, e.g. 8xH200, 8xGPU or CPU."""
 
+import os
 import re
-from pathlib import Path
 
 _MODEL = re.compile(r"^Model:\s*(.+)$", re.MULTILINE)
 
 
-def gpus(proc: Path = Path("/proc/driver/nvidia/gpus")) -> list[str]:
+def gpus(proc: str = "/proc/driver/nvidia/gpus") -> list[str]:
     """The GPUs' models, as the driver tells without any library."""
-    texts = (path.read_text() for path in sorted(proc.glob("*/information")))
-    return [found[1] if (found := _MODEL.search(text)) else "" for text in texts]
+    models = []
+    for bus in sorted(os.listdir(proc)) if os.path.isdir(proc) else ():
+        with open(f"{proc}/{bus}/information") as told:
+            found = _MODEL.search(told.read())
+        models.append(found[1] if found else "")
+    return models
 
 
 def tags(models: list[str]) -> frozenset[str]:

@@ -5,22 +5,21 @@ import re
 import signal
 import subprocess
 from collections.abc import Mapping
-from pathlib import Path
 from typing import BinaryIO
 
 from .check import Check
 from .consequence import Result
 
 JAIL = "/mnt/jail"
-OUTPUTS = Path("/opt/soperator-outputs")
+OUTPUTS = "/opt/soperator-outputs"
 _MOST_DETAILS = 512
 _PLACEHOLDER = re.compile(r"\$(worker|name|context)")
 
 
-def run(check: Check, environment: Mapping[str, str], outputs: Path = OUTPUTS) -> Result:
+def run(check: Check, environment: Mapping[str, str], outputs: str = OUTPUTS) -> Result:
     """Run it. One that does not end in time has failed. Raises OSError if it cannot be started."""
     number = os.memfd_create("details")
-    with open(number, "r+b") as details, _log(check, environment, outputs) as log:  # noqa: PTH123 not a path
+    with open(number, "r+b") as details, _log(check, environment, outputs) as log:
         words = ["bash", "-c", f"exec 3>&{number}; {check.command}"]
         process = subprocess.Popen(
             ["chroot", JAIL, *words] if check.run_in_jail else words,
@@ -41,15 +40,15 @@ def run(check: Check, environment: Mapping[str, str], outputs: Path = OUTPUTS) -
         return Result(code != 0, details.read(_MOST_DETAILS).decode(errors="replace").strip())
 
 
-def _log(check: Check, environment: Mapping[str, str], outputs: Path) -> BinaryIO:
+def _log(check: Check, environment: Mapping[str, str], outputs: str) -> BinaryIO:
     """Where its output goes: a file whose name may hold $worker, $name and $context; or nowhere."""
     if not check.log:
-        return Path(os.devnull).open("wb")
+        return open(os.devnull, "wb")
     known = {
         "worker": environment.get("CHECKS_NODE", ""),
         "name": check.name,
         "context": environment.get("CHECKS_CONTEXT", ""),
     }
-    path = outputs / _PLACEHOLDER.sub(lambda found: known[found[1]], check.log).lstrip("/")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path.open("ab")
+    path = f"{outputs}/{_PLACEHOLDER.sub(lambda found: known[found[1]], check.log).lstrip('/')}"
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    return open(path, "ab")
