@@ -17,7 +17,7 @@ from slurmery.kube.resources import (
     SECRETS,
     SERVICES,
 )
-from slurmery.kube.runtime import Runtime
+from slurmery.kube.runtime import Wing
 from slurmery.kube.store import Index
 from slurmery.slinky import names
 from slurmery.slinky.controller.services import SERVICE_MONITORS
@@ -31,8 +31,8 @@ _METADATA: Final = (SERVICES, SECRETS, CONFIG_MAPS, POD_DISRUPTION_BUDGETS, SERV
 class Caches:
     """Secrets, ConfigMaps and whatever else is only owned are known by their metadata alone."""
 
-    def __init__(self, runtime: Runtime, namespaces: Sequence[str] = ()) -> None:
-        self._runtime = runtime
+    def __init__(self, wing: Wing, namespaces: Sequence[str] = ()) -> None:
+        self._wing = wing
         self._namespaces = namespaces or (None,)
         self.custom = {one: self._cache(Selection(one), Custom, {USES: uses}) for one in _CUSTOM}
         self.metadata = {
@@ -70,7 +70,7 @@ class Caches:
     def _cache(self, all_of: Selection, view: type[V], indexes: Mapping[str, Index[V]]) -> Cache[V]:
         return Cache(
             [
-                self._runtime.informer(replace(all_of, namespace=namespace), view, indexes)
+                self._wing.informer(replace(all_of, namespace=namespace), view, indexes)
                 for namespace in self._namespaces
             ]
         )

@@ -26,7 +26,7 @@ from slurmery.kube.controller import TerminalError, controller_of, not_only_stat
 from slurmery.kube.meta import Key, Resource, View
 from slurmery.kube.observed import Cached
 from slurmery.kube.resources import PERSISTENT_VOLUME_CLAIMS
-from slurmery.kube.runtime import Runtime
+from slurmery.kube.runtime import Runtime, Wing
 from slurmery.slinky import names, needs
 from slurmery.slinky.accounting.decide import decide as decide_accounting
 from slurmery.slinky.accounting.gather import gather as gather_accounting
@@ -71,7 +71,8 @@ class Door:
     @asynccontextmanager
     async def open(self, runtime: Runtime) -> AsyncIterator[None]:
         """Give the runtime the informers and controllers of these kinds, for as long as it runs."""
-        caches = Caches(runtime, self.namespaces)
+        wing = Wing(runtime, CONTROLLERS)
+        caches = Caches(wing, self.namespaces)
         world = World(caches, Contents(runtime.client, caches.metadata), self.domain)
         links = Links(world, self.reach)
         informers = [one for cache in caches.owned.values() for one in cache.informers]
@@ -91,8 +92,8 @@ class Door:
             _wake(workers, served, caches)
             if served == CONTROLLERS:
                 links.pinged.append(workers.queue.add)
-            runtime.add(workers)
-        fleet = Fleet(runtime, caches, self.namespaces)
+            wing.add(workers)
+        fleet = Fleet(wing, caches, self.namespaces)
         reporter = Reporter(runtime.client, recorder, NODE_SETS)
         reconcile_nodeset = ReconcileNodeSet(
             runtime.client,
@@ -113,7 +114,7 @@ class Door:
         _wake(nodesets, NODE_SETS, caches)
         fleet.wakes(nodesets)
         links.changed.append(partial(_wake_nodesets, nodesets, caches))
-        runtime.add(nodesets)
+        wing.add(nodesets)
         try:
             yield
         finally:

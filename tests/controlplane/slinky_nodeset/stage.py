@@ -24,7 +24,7 @@ from slurmery.kube.errors import NotFoundError
 from slurmery.kube.meta import Key, Resource
 from slurmery.kube.observed import Cached
 from slurmery.kube.resources import CONTROLLER_REVISIONS, NODES, PODS, SECRETS
-from slurmery.kube.runtime import Listen, Runtime
+from slurmery.kube.runtime import Listen, Runtime, Wing
 from slurmery.slinky import names
 from slurmery.slinky.caches import Caches
 from slurmery.slinky.kinds import CONTROLLERS, NODE_SETS, REST_APIS
@@ -298,8 +298,9 @@ class Operator:
         namespaces = (stage.namespace,)
         async with Client(config.load(stage.plane.kubeconfig), user_agent=OPERATOR) as client:
             runtime = Runtime(client, "test", Listen())
-            caches = Caches(runtime, namespaces)
-            fleet = Fleet(runtime, caches, namespaces)
+            wing = Wing(runtime, CONTROLLERS)
+            caches = Caches(wing, namespaces)
+            fleet = Fleet(wing, caches, namespaces)
             world = World(caches, Contents(client, caches.metadata), "cluster.local")
             links = Links(world, lambda _: stage.slurm.url, dict.fromkeys(_FOLLOWED, 0.6))
             informers = [one for cache in caches.owned.values() for one in cache.informers]

@@ -26,6 +26,7 @@ from slurmery.nebius.names import JAILED_CONFIGS
 from slurmery.nebius.sconfigcontroller import build as sconfigcontroller
 from slurmery.slinky.caches import Caches as SlinkyCaches
 from slurmery.slinky.door import Door as SlinkyDoor
+from slurmery.slinky.kinds import CONTROLLERS
 from tests.unit.charts.rendering import NAMESPACE, Object, one, render
 
 V = TypeVar("V", bound=View)
@@ -89,7 +90,7 @@ async def test_the_operator_may_watch_what_it_watches(name: str, door: SlinkyDoo
 
 
 def test_it_may_apply_and_prune_what_it_owns() -> None:
-    for resource in SlinkyCaches(Watching()).owned:
+    for resource in SlinkyCaches(Wing(Watching(), CONTROLLERS)).owned:
         assert role("slurmery")[place(resource)] == APPLIED
     for resource in NebiusCaches(Wing(Watching(), SLURM_CLUSTERS)).owned:
         given_on = {"update"} if resource == JAILED_CONFIGS else set()

@@ -9,7 +9,7 @@ from slurmery.kube.controller import controller_of
 from slurmery.kube.expectations import Expectations
 from slurmery.kube.meta import Key, Selection
 from slurmery.kube.resources import NODES, PODS
-from slurmery.kube.runtime import Runtime
+from slurmery.kube.runtime import Wing
 from slurmery.slinky import names
 from slurmery.slinky.caches import Caches
 from slurmery.slinky.kinds import NODE_SETS
@@ -31,13 +31,13 @@ _controlling = controller_of(NODE_SETS)
 class Fleet:
     """All workers of the namespaces that are looked after."""
 
-    def __init__(self, runtime: Runtime, caches: Caches, namespaces: Sequence[str] = ()) -> None:
+    def __init__(self, wing: Wing, caches: Caches, namespaces: Sequence[str] = ()) -> None:
         self.expectations = Expectations[Key]()
         self._nodesets = caches.custom[NODE_SETS]
         workers = f"{names.NAME_LABEL}={names.SLURMD.name}"
         self._pods = Cache(
             [
-                runtime.informer(
+                wing.informer(
                     Selection(PODS, namespace, label_selector=workers),
                     WorkerPod,
                     {_OWNER: _owner, _PLACE: _place, _ORPHANS: _orphan},
@@ -45,7 +45,7 @@ class Fleet:
                 for namespace in namespaces or (None,)
             ]
         )
-        self._hosts = runtime.informer(Selection(NODES), Host)
+        self._hosts = wing.informer(Selection(NODES), Host)
         self._pods.subscribe(self._strike_out)
 
     def wakes(self, workers: Workers) -> None:
