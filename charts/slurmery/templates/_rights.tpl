@@ -92,7 +92,7 @@ server. A right that is missing there is a 403, one that nobody uses fails the t
   verbs: [patch]
 - apiGroups: [""]
   resources: [persistentvolumeclaims]
-  verbs: [create, delete, list, watch]
+  verbs: [create, delete, get, list, patch, watch]
 - apiGroups: [apps]
   resources: [controllerrevisions]
   verbs: [create, delete, list, patch]

@@ -92,6 +92,8 @@ UNSEEN: Final = {
     *(("delete", one.group, one.plural) for one in (DEPLOYMENTS, POD_DISRUPTION_BUDGETS)),
     # Asked for by an admission plugin that is off here: OwnerReferencesPermissionEnforcement.
     *(("update", one.group, f"{one.plural}/finalizers") for one in CLUSTER),
+    # A claim that outlived its worker is looked at, and changes its owner with the retention policy.
+    *((verb, "", "persistentvolumeclaims") for verb in ("get", "patch")),
     # An Event that comes again and again.
     ("patch", "events.k8s.io", "events"),
 }

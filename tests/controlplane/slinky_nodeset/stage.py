@@ -96,7 +96,7 @@ class Slurm:
             errors = self._write(method, kind, name, json.loads(body) if body else {})
         now = {"set": True, "infinite": False, "number": int(time.time())}
         lists = {
-            "nodes": list(self.nodes.values()),
+            "nodes": [each for each in self.nodes.values() if kind != "node" or each["name"] == name],
             "jobs": self.jobs,
             "reservations": list(self.reservations.values()),
             "pings": [],
