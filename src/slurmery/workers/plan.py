@@ -28,6 +28,8 @@ class Wish:
     replicas: int = 0
     hosts: frozenset[str] | None = None
     """One worker on each of these, instead of `replicas` numbered ones."""
+    in_order: bool = False
+    """The pods are a StatefulSet's: the highest numbers leave, and deletions to scale in are not for pods."""
     strategy: Strategy = "RollingUpdate"
     max_unavailable: int | str = "25%"
     deleting: bool = False
@@ -64,6 +66,8 @@ def _scale(wish: Wish, workers: Sequence[Worker]) -> scaling.Scaling:
         return scaling.Scaling((), {w.pod: Cause.DELETION for w in workers if not w.terminating})
     if wish.hosts is not None:
         return scaling.to_hosts(workers, wish.hosts)
+    if wish.in_order:
+        return scaling.in_order(workers, wish.replicas)
     return scaling.to_count(workers, wish.replicas)
 
 

@@ -172,8 +172,8 @@ def _worker(cluster: Cluster, observed: Observed, versions: Versions) -> Compone
         **versions.config_maps(sshd or given.sshd_config_map_ref_name),
         **versions.config_maps(supervisord or given.supervisord_config_map_ref_name),
     }
-    wanted = cluster.replicas(given.size)
-    replicas = wanted if observed.workers is None else observed.workers
+    wanted = 0 if cluster.stopped else given.size
+    replicas = wanted if observed.workers is None else observed.workers.replicas
     found = (
         files.worker_sysctl(cluster),
         *(one for one in (sshd, supervisord) if one),

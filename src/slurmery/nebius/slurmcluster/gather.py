@@ -3,10 +3,11 @@
 import asyncio
 import secrets as random
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from slurmery.api.condition import Condition
 from slurmery.api.nebius import NodeSet, SlurmCluster
+from slurmery.doors import marks
 from slurmery.doors.cache import WORKLOADS
 from slurmery.doors.conditions import Rollout
 from slurmery.doors.contents import Content, Contents
@@ -17,6 +18,8 @@ from slurmery.kube.resources import CONFIG_MAPS, SECRETS, STATEFUL_SETS
 from slurmery.nebius import names, references
 from slurmery.nebius.caches import Caches
 from slurmery.nebius.cluster import Cluster, cluster
+from slurmery.nebius.crew.crew import Crew
+from slurmery.nebius.crew.decide import Squad
 from slurmery.nebius.errors import SpecError
 from slurmery.nebius.kinds import NODE_SETS, SLURM_CLUSTERS
 from slurmery.nebius.secrets import build as keys
@@ -33,6 +36,7 @@ class Surroundings:
 
     caches: Caches
     contents: Contents
+    crew: Crew
     offers: Offers
     domain: str
 
@@ -42,14 +46,18 @@ async def gather(around: Surroundings, resource: SlurmCluster) -> Observed:
     key = Key(resource.metadata.namespace, resource.metadata.name)
     bare = _born_bare(around.caches, key)
     nodesets = _nodesets(around.caches, key)
+    left = around.crew.left(key)
     try:
-        wanted = cluster(resource, nodesets, born_bare=bare, domain=around.domain)
+        named = cluster(resource, nodesets, born_bare=bare, domain=around.domain)
     except SpecError:
         return Observed()
+    wanted = replace(named, awake=left > 0)
+    around.crew.links.follow(wanted)
+    own = squad(resource, wanted)
     view = around.caches.custom[SLURM_CLUSTERS].get(key)
     spec = view.spec if view else {}
-    named = {wanted.names.munge, wanted.names.rest_jwt_key, _host_keys(wanted), *references.secrets(spec)}
-    known = await _contents(around, SECRETS, key.namespace, {*named, *_passwords(wanted)})
+    needed = {wanted.names.munge, wanted.names.rest_jwt_key, _host_keys(wanted), *references.secrets(spec)}
+    known = await _contents(around, SECRETS, key.namespace, {*needed, *_passwords(wanted)})
     job = around.caches.jobs.get(Key(key.namespace, wanted.names.populate_jail))
     offered = {one: await around.offers(one) for one in _OPTIONAL}
     fresh = await _fresh(wanted, known, offered)
@@ -65,6 +73,24 @@ async def gather(around: Surroundings, resource: SlurmCluster) -> Observed:
         born_bare=bare,
         fresh=fresh,
         domain=around.domain,
+        workers=around.crew.look(own) if own else None,
+        left=left,
+        silence=around.crew.links.silence(wanted),
+    )
+
+
+def squad(resource: SlurmCluster, wanted: Cluster) -> Squad | None:
+    """What is wanted of the cluster's own workers, if it has them."""
+    given = wanted.spec.slurm_nodes.worker
+    if given is None:
+        return None
+    return Squad(
+        cluster=Key(wanted.names.namespace, wanted.names.cluster),
+        name=wanted.names.worker,
+        replicas=0 if wanted.stopped else given.size,
+        max_unavailable=given.max_unavailable,
+        deleting=resource.metadata.deletion_timestamp is not None,
+        forced=marks.forced(resource.metadata.annotations or {}),
     )
 
 

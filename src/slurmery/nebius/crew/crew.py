@@ -1,0 +1,156 @@
+"""The workers of all clusters: their pods as the cache shows them, and the steps that are taken with them.
+
+marks      before anything else happens to a worker
+pods       deleted to come back with a new revision; nothing of it depends on Slurm answering now
+words      drains and undrains; a Slurm that hangs has kept nothing else waiting by then
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from slurmery.doors.cache import Cache
+from slurmery.doors.concurrency import concurrently, tolerantly
+from slurmery.doors.conditions import Problem
+from slurmery.doors.hearing import Slurm
+from slurmery.doors.marks import LEAVING
+from slurmery.doors.pods import WorkerPod
+from slurmery.doors.views import Workload
+from slurmery.doors.words import Told, tell, words
+from slurmery.kube.client import Client
+from slurmery.kube.controller import Controller
+from slurmery.kube.meta import Key, Selection
+from slurmery.kube.resources import PODS
+from slurmery.kube.runtime import Wing
+from slurmery.nebius import names
+from slurmery.nebius.crew.decide import Decision, Squad, decide, deletions
+from slurmery.nebius.crew.observe import REGISTERED, observe, ordinal
+from slurmery.nebius.links import Links
+from slurmery.slurm.snapshot import Part
+from slurmery.workers.model import Wait
+from slurmery.workers.safety import objection
+
+_CLUSTER: Final = "cluster"
+_SELECTOR: Final = (
+    f"{names.NAME_LABEL}={names.APPLICATION},{names.COMPONENT_LABEL} in ({names.WORKER},{names.NODESET})"
+)
+# Seconds for which changes of pods are gathered: a pass looks at all of them.
+_PAUSE: Final = 0.05
+_PAUSE_PER_POD: Final = 0.001
+_LONGEST_PAUSE: Final = 5.0
+
+
+class Crew:
+    """All workers of the namespaces that are looked after."""
+
+    def __init__(
+        self, wing: Wing, namespaces: Sequence[str], stateful_sets: Cache[Workload], links: Links
+    ) -> None:
+        self.links = links
+        self._client: Client = wing.client
+        self._stateful_sets = stateful_sets
+        self._told: dict[Key, Told] = defaultdict(Told)
+        self._restless: set[tuple[Key, str]] = set()
+        self._pods = Cache(
+            [
+                wing.informer(
+                    Selection(PODS, namespace, label_selector=_SELECTOR), WorkerPod, {_CLUSTER: cluster_of}
+                )
+                for namespace in namespaces or (None,)
+            ]
+        )
+
+    def wakes(self, clusters: Controller) -> None:
+        """Let changes of pods and of what Slurm says reach the clusters that wait for them."""
+        self._pods.wakes(clusters, cluster_of, pause=self._pause)
+        self.links.changed.append(lambda key: clusters.queue.add(key) if self._waits(key) else None)
+
+    def look(self, squad: Squad) -> Decision:
+        """How the workers of a StatefulSet stand, and what to do."""
+        found = self._stateful_sets.get(Key(squad.cluster.namespace, squad.name))
+        decision = decide(squad, self._members(squad), self._slurm(squad.cluster), found)
+        change = self._restless.add if decision.restless else self._restless.discard
+        change((squad.cluster, squad.name))
+        return decision
+
+    def left(self, cluster: Key) -> int:
+        """How many workers of a cluster are there, and not on their way out."""
+        return sum(not pod.deleting for pod in self._pods.by(_CLUSTER, cluster))
+
+    def staying(self, cluster: Key, *, forced: bool) -> list[Wait]:
+        """The workers of a cluster that may not go now, and why."""
+        slurm = self._slurm(cluster)
+        here = (pod for pod in self._pods.by(_CLUSTER, cluster) if not pod.deleting)
+        found = ((pod.metadata.name, objection(observe(pod, slurm, forced=forced))) for pod in here)
+        return [Wait(name, why) for name, why in sorted(found) if why]
+
+    async def carry_out(self, squad: Squad, decision: Decision) -> list[Problem]:
+        """One pass. What only time or a person can mend is in the answer."""
+        problems: list[Problem] = []
+        pods, steps, at = self._members(squad), decision.plan, str(squad.cluster)
+        await self._note(pods, _notes(decision), problems)
+        await self._delete(pods, deletions(steps), problems)
+        client = self.links.clusters.client(at)
+        if client and (said := words(steps)):
+            problems += await tell(client, self._told[squad.cluster], said)
+            self.links.clusters.poke(at, Part.NODES)
+            self.links.clusters.poke(at, Part.JOBS)
+        return problems
+
+    def forget(self, cluster: Key) -> None:
+        """The cluster is gone."""
+        self._told.pop(cluster, None)
+        self._restless = {each for each in self._restless if each[0] != cluster}
+
+    def _waits(self, cluster: Key) -> bool:
+        return any(each[0] == cluster for each in self._restless)
+
+    def _slurm(self, cluster: Key) -> Slurm:
+        snapshot = self.links.clusters.snapshot(str(cluster))
+        return Slurm(snapshot, self._told[cluster].times(), asyncio.get_running_loop().time())
+
+    def _members(self, squad: Squad) -> dict[str, WorkerPod]:
+        here = self._pods.by(_CLUSTER, squad.cluster)
+        ours = (pod for pod in here if pod.labels.get(names.NODESET_LABEL, "") == squad.nodeset)
+        named = {pod.metadata.name: pod for pod in ours}
+        return {name: pod for name, pod in sorted(named.items()) if name == f"{squad.name}-{ordinal(name)}"}
+
+    def _pause(self, cluster: Key) -> float:
+        return min(_PAUSE + len(self._pods.by(_CLUSTER, cluster)) * _PAUSE_PER_POD, _LONGEST_PAUSE)
+
+    async def _note(
+        self, pods: Mapping[str, WorkerPod], notes: Mapping[str, Mapping[str, Any]], problems: list[Problem]
+    ) -> None:
+        async def write(name: str) -> None:
+            pod = pods[name]
+            metadata = {"uid": pod.metadata.uid, "annotations": notes[name]}
+            await self._client.patch(PODS, pod.key, {"metadata": metadata})
+
+        here = [name for name in notes if name in pods]
+        await concurrently(here, tolerantly(write, "FailedUpdate", problems))
+
+    async def _delete(
+        self, pods: Mapping[str, WorkerPod], gone: Iterable[str], problems: list[Problem]
+    ) -> None:
+        async def remove(name: str) -> None:
+            await self._client.delete(PODS, pods[name].key, uid=pods[name].metadata.uid)
+
+        here = [name for name in gone if name in pods]
+        await concurrently(here, tolerantly(remove, "FailedDelete", problems))
+
+
+def cluster_of(pod: WorkerPod) -> Sequence[Key]:
+    """The cluster that a pod is of."""
+    return (Key(pod.metadata.namespace, pod.labels.get(names.INSTANCE_LABEL, "")),)
+
+
+def _notes(decision: Decision) -> dict[str, dict[str, str | None]]:
+    found: dict[str, dict[str, str | None]] = defaultdict(dict)
+    for pod in decision.plan.unmark:
+        found[pod][LEAVING] = None
+    for pod, cause in decision.plan.mark.items():
+        found[pod][LEAVING] = cause.value
+    for pod in decision.arrived:
+        found[pod][REGISTERED] = "true"
+    return dict(found)
