@@ -30,6 +30,8 @@ class Wish:
     """One worker on each of these, instead of `replicas` numbered ones."""
     in_order: bool = False
     """The pods are a StatefulSet's: the highest numbers leave, and deletions to scale in are not for pods."""
+    ordinals: frozenset[int] | None = None
+    """Workers of exactly these numbers, instead of `replicas` of them."""
     strategy: Strategy = "RollingUpdate"
     max_unavailable: int | str = "25%"
     deleting: bool = False
@@ -66,6 +68,8 @@ def _scale(wish: Wish, workers: Sequence[Worker]) -> scaling.Scaling:
         return scaling.Scaling((), {w.pod: Cause.DELETION for w in workers if not w.terminating})
     if wish.hosts is not None:
         return scaling.to_hosts(workers, wish.hosts)
+    if wish.ordinals is not None:
+        return scaling.to_ordinals(workers, wish.ordinals)
     if wish.in_order:
         return scaling.in_order(workers, wish.replicas)
     return scaling.to_count(workers, wish.replicas)
@@ -74,12 +78,16 @@ def _scale(wish: Wish, workers: Sequence[Worker]) -> scaling.Scaling:
 def _outdated(wish: Wish, staying: Sequence[Worker]) -> tuple[str, ...]:
     match wish.strategy:
         case "RollingUpdate":
-            wanted = len(wish.hosts) if wish.hosts is not None else wish.replicas
-            return rollout.rolling(staying, wish.revision, wanted, wish.max_unavailable)
+            return rollout.rolling(staying, wish.revision, _wanted(wish), wish.max_unavailable)
         case "ScheduledUpdate":
             return rollout.scheduled(staying, wish.revision, wish.under_maintenance)
         case "OnDelete":
             return ()
+
+
+def _wanted(wish: Wish) -> int:
+    named = wish.hosts if wish.hosts is not None else wish.ordinals
+    return len(named) if named is not None else wish.replicas
 
 
 def _departures(

@@ -41,6 +41,14 @@ def in_order(workers: Sequence[Worker], replicas: int) -> Scaling:
     return Scaling((), {worker.pod: Cause.SCALE_IN for worker in above})
 
 
+def to_ordinals(workers: Sequence[Worker], ordinals: Collection[int]) -> Scaling:
+    """Workers of exactly these numbers, with holes between them."""
+    gone = (worker for worker in workers if not worker.terminating and worker.slot not in ordinals)
+    taken = {worker.slot for worker in workers}
+    create = sorted(each for each in ordinals if each not in taken)
+    return Scaling(tuple(create[:BURST]), {worker.pod: Cause.SCALE_IN for worker in gone})
+
+
 def reach(workers: Sequence[Worker], replicas: int) -> int:
     """How many replicas a StatefulSet must keep for now: all up to the highest that may not go."""
     kept = (_ordinal(worker) for worker in workers if not worker.terminating and objection(worker))

@@ -15,6 +15,7 @@ from slurmery.slurm.model import Node
 from slurmery.slurm.snapshot import Snapshot, View
 
 CLUSTER = Key("slurm", "orion")
+SQUAD = Squad(CLUSTER, "worker", 1, 1)
 OURS = "slurm-operator: pod worker-1: it is being scaled in"
 
 
@@ -114,10 +115,10 @@ def test_only_updates_delete_pods_and_only_drained_ones() -> None:
     old = [pod(0, revision="old"), pod(1, revision="old")]
     begun = decided(2, old, slurm("ALLOCATED", "IDLE"))
     assert [each.slurm_name for each in begun.plan.drain] == ["worker-1"]
-    assert deletions(begun.plan) == []
+    assert deletions(SQUAD, begun.plan) == []
     drained = decided(2, old, slurm("ALLOCATED", "IDLE+DRAIN"))
-    assert deletions(drained.plan) == ["worker-1"]
-    assert deletions(decided(0, old, slurm("IDLE+DRAIN", "IDLE+DRAIN")).plan) == []
+    assert deletions(SQUAD, drained.plan) == ["worker-1"]
+    assert deletions(SQUAD, decided(0, old, slurm("IDLE+DRAIN", "IDLE+DRAIN")).plan) == []
 
 
 def test_nothing_is_updated_while_the_new_revision_is_not_known() -> None:

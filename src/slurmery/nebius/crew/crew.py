@@ -7,8 +7,9 @@ words      drains and undrains; a Slurm that hangs has kept nothing else waiting
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
 
 from slurmery.doors.cache import Cache
 from slurmery.doors.concurrency import concurrently, tolerantly
@@ -20,7 +21,8 @@ from slurmery.doors.views import Workload
 from slurmery.doors.words import Told, tell, words
 from slurmery.kube.client import Client
 from slurmery.kube.controller import Controller
-from slurmery.kube.meta import Key, Selection
+from slurmery.kube.errors import AlreadyExistsError
+from slurmery.kube.meta import Key, Manifest, Selection
 from slurmery.kube.resources import PODS
 from slurmery.kube.runtime import Wing
 from slurmery.nebius import names
@@ -28,7 +30,7 @@ from slurmery.nebius.crew.decide import Decision, Squad, decide, deletions
 from slurmery.nebius.crew.observe import REGISTERED, observe, ordinal
 from slurmery.nebius.links import Links
 from slurmery.slurm.snapshot import Part
-from slurmery.workers.model import Wait
+from slurmery.workers.model import Slot, Wait
 from slurmery.workers.safety import objection
 
 _CLUSTER: Final = "cluster"
@@ -41,6 +43,11 @@ _PAUSE_PER_POD: Final = 0.001
 _LONGEST_PAUSE: Final = 5.0
 
 
+class _Whose(NamedTuple):
+    cluster: Key
+    nodeset: str
+
+
 class Crew:
     """All workers of the namespaces that are looked after."""
 
@@ -51,7 +58,7 @@ class Crew:
         self._client: Client = wing.client
         self._stateful_sets = stateful_sets
         self._told: dict[Key, Told] = defaultdict(Told)
-        self._restless: set[tuple[Key, str]] = set()
+        self._restless: set[_Whose] = set()
         self._pods = Cache(
             [
                 wing.informer(
@@ -61,36 +68,66 @@ class Crew:
             ]
         )
 
-    def wakes(self, clusters: Controller) -> None:
-        """Let changes of pods and of what Slurm says reach the clusters that wait for them."""
+    def wakes(self, clusters: Controller, nodesets: Controller) -> None:
+        """Let changes of pods and of what Slurm says reach the clusters and NodeSets that wait for them."""
         self._pods.wakes(clusters, cluster_of, pause=self._pause)
-        self.links.changed.append(lambda key: clusters.queue.add(key) if self._waits(key) else None)
+        self._pods.wakes(nodesets, _nodeset_of)
+
+        def heard(cluster: Key) -> None:
+            for squad in (each for each in self._restless if each.cluster == cluster):
+                if squad.nodeset:
+                    nodesets.queue.add(Key(cluster.namespace, squad.nodeset))
+                else:
+                    clusters.queue.add(cluster)
+
+        self.links.changed.append(heard)
 
     def look(self, squad: Squad) -> Decision:
         """How the workers of a StatefulSet stand, and what to do."""
         found = self._stateful_sets.get(Key(squad.cluster.namespace, squad.name))
         decision = decide(squad, self._members(squad), self._slurm(squad.cluster), found)
         change = self._restless.add if decision.restless else self._restless.discard
-        change((squad.cluster, squad.name))
+        change(_Whose(squad.cluster, squad.nodeset))
         return decision
 
-    def left(self, cluster: Key) -> int:
-        """How many workers of a cluster are there, and not on their way out."""
-        return sum(not pod.deleting for pod in self._pods.by(_CLUSTER, cluster))
+    def left(self, cluster: Key, *, of_nodesets: bool = False) -> int:
+        """How many workers of a cluster, or of its NodeSets, are there, and not on their way out."""
+        here = [pod for pod in self._pods.by(_CLUSTER, cluster) if not pod.deleting]
+        return sum(names.NODESET_LABEL in pod.labels for pod in here) if of_nodesets else len(here)
 
-    def staying(self, cluster: Key, *, forced: bool) -> list[Wait]:
-        """The workers of a cluster that may not go now, and why."""
+    def room(self, cluster: Key, nodeset: str) -> int:
+        """How many nodes of a NodeSet Slurm must know, so that it knows each that there is a pod for."""
+        here = self._pods.by(_CLUSTER, cluster)
+        ours = (pod for pod in here if pod.labels.get(names.NODESET_LABEL) == nodeset)
+        return max((ordinal(pod.metadata.name) for pod in ours), default=-1) + 1
+
+    def own_pods(self, cluster: Key, nodeset: str) -> bool:
+        """Whether a NodeSet has pods without a StatefulSet."""
+        here = (pod for pod in self._pods.by(_CLUSTER, cluster) if pod.controller)
+        ours = (pod for pod in here if pod.labels.get(names.NODESET_LABEL) == nodeset)
+        return any(pod.controller.kind == "NodeSet" for pod in ours if pod.controller)
+
+    def staying(self, cluster: Key, *, forced: bool, nodeset: str = "") -> list[Wait]:
+        """The workers of a cluster, or of one of its NodeSets, that may not go now, and why."""
         slurm = self._slurm(cluster)
-        here = (pod for pod in self._pods.by(_CLUSTER, cluster) if not pod.deleting)
+        here = (
+            pod
+            for pod in self._pods.by(_CLUSTER, cluster)
+            if not pod.deleting and nodeset in ("", pod.labels.get(names.NODESET_LABEL))
+        )
         found = ((pod.metadata.name, objection(observe(pod, slurm, forced=forced))) for pod in here)
         return [Wait(name, why) for name, why in sorted(found) if why]
 
-    async def carry_out(self, squad: Squad, decision: Decision) -> list[Problem]:
-        """One pass. What only time or a person can mend is in the answer."""
+    async def carry_out(
+        self, squad: Squad, decision: Decision, make: Callable[[Slot], Manifest] | None = None
+    ) -> list[Problem]:
+        """One pass. What only time or a person can mend is in the answer; `make` is how pods are made."""
         problems: list[Problem] = []
         pods, steps, at = self._members(squad), decision.plan, str(squad.cluster)
         await self._note(pods, _notes(decision), problems)
-        await self._delete(pods, deletions(steps), problems)
+        await self._delete(pods, deletions(squad, steps), problems)
+        if make:
+            await self._create([make(slot) for slot in steps.create], problems)
         client = self.links.clusters.client(at)
         if client and (said := words(steps)):
             problems += await tell(client, self._told[squad.cluster], said)
@@ -101,10 +138,7 @@ class Crew:
     def forget(self, cluster: Key) -> None:
         """The cluster is gone."""
         self._told.pop(cluster, None)
-        self._restless = {each for each in self._restless if each[0] != cluster}
-
-    def _waits(self, cluster: Key) -> bool:
-        return any(each[0] == cluster for each in self._restless)
+        self._restless = {each for each in self._restless if each.cluster != cluster}
 
     def _slurm(self, cluster: Key) -> Slurm:
         snapshot = self.links.clusters.snapshot(str(cluster))
@@ -138,6 +172,18 @@ class Crew:
 
         here = [name for name in gone if name in pods]
         await concurrently(here, tolerantly(remove, "FailedDelete", problems))
+
+    async def _create(self, pods: Sequence[Manifest], problems: list[Problem]) -> None:
+        async def create(pod: Manifest) -> None:
+            with suppress(AlreadyExistsError):  # ours, and not yet in the cache, or about to go
+                await self._client.create(PODS, pod)
+
+        await concurrently(pods, tolerantly(create, "FailedCreate", problems))
+
+
+def _nodeset_of(pod: WorkerPod) -> Sequence[Key]:
+    nodeset = pod.labels.get(names.NODESET_LABEL)
+    return (Key(pod.metadata.namespace, nodeset),) if nodeset else ()
 
 
 def cluster_of(pod: WorkerPod) -> Sequence[Key]:

@@ -25,13 +25,19 @@ _SHRINKING: Final = frozenset({Cause.SCALE_IN, Cause.DELETION})
 
 @dataclass(frozen=True)
 class Squad:
-    """What is wanted of the workers of one StatefulSet; `nodeset` is empty in a cluster of 1.22."""
+    """What is wanted of like workers; `nodeset` is empty in a cluster of 1.22.
+
+    They are the pods of the StatefulSet `name`, or, where `ordinals` says which there should be, pods that we
+    make ourselves, of this `revision`.
+    """
 
     cluster: Key
     name: str
     replicas: int
     max_unavailable: int | str
     nodeset: str = ""
+    ordinals: frozenset[int] | None = None
+    revision: str = ""
     deleting: bool = False
     forced: bool = False
 
@@ -63,7 +69,7 @@ class Decision:
     def look_again(self) -> float | None:
         """When to look again though nobody calls; the end of a job is news, that Slurm settled is not."""
         steps = self.plan
-        begun = steps.mark or steps.unmark or steps.drain or steps.undrain or steps.delete
+        begun = steps.mark or steps.unmark or steps.drain or steps.undrain or steps.delete or steps.create
         waiting = {each.pod for each in steps.waits}
         unsettled = any(
             each.leaving and not (each.pod in waiting and each.fresh and busy(each)) for each in self.workers
@@ -75,6 +81,8 @@ def decide(
     squad: Squad, pods: Mapping[str, WorkerPod], slurm: Slurm, stateful_set: Workload | None
 ) -> Decision:
     """From all that is known."""
+    if squad.ordinals is not None:
+        return _of_our_own(squad, squad.ordinals, pods, slurm)
     workers = [observe(pod, slurm, forced=squad.forced) for pod in pods.values()]
     revision = stateful_set.revision if stateful_set else ""
     wish = Wish(
@@ -102,9 +110,39 @@ def decide(
     )
 
 
-def deletions(steps: Plan) -> list[str]:
+def _of_our_own(
+    squad: Squad, ordinals: frozenset[int], pods: Mapping[str, WorkerPod], slurm: Slurm
+) -> Decision:
+    workers = [observe(pod, slurm, forced=squad.forced) for pod in pods.values()]
+    wish = Wish(
+        revision=squad.revision,
+        prefix=REASON_PREFIX,
+        ordinals=ordinals,
+        strategy="RollingUpdate" if squad.revision else "OnDelete",
+        max_unavailable=squad.max_unavailable,
+        deleting=squad.deleting,
+    )
+    steps = plan(wish, workers)
+    # A drain of ours that outlived its pod would keep Slurm from ever powering the node up again.
+    absent = (f"{squad.name}-{number}" for number in range(squad.replicas))
+    left = [name for name in absent if name not in pods and _ours(slurm, name)]
+    return Decision(
+        replicas=len(ordinals),
+        plan=replace(steps, undrain=(*steps.undrain, *left)),
+        workers=tuple(workers),
+        arrived=tuple(each.pod for each in workers if arrived(pods[each.pod], each)),
+    )
+
+
+def _ours(slurm: Slurm, name: str) -> bool:
+    node = slurm.node(name)
+    return node is not None and slurm.fresh(name) and node.drain_owner([REASON_PREFIX]) is not None
+
+
+def deletions(squad: Squad, steps: Plan) -> list[str]:
     """The pods that are for us to delete."""
-    return [each.pod for each in steps.delete if each.why not in _SHRINKING]
+    kept = _SHRINKING if squad.ordinals is None else frozenset()
+    return [each.pod for each in steps.delete if each.why not in kept]
 
 
 def words(waits: Sequence[Wait], silence: str = "") -> str:

@@ -6,20 +6,24 @@ none, and a pod that was never known cannot have jobs.
 
 from typing import Final
 
+import msgspec
+
 from slurmery.doors import marks
 from slurmery.doors.hearing import Slurm
 from slurmery.doors.pods import WorkerPod
+from slurmery.slurm.model import Node
 from slurmery.workers.model import Worker
 
 REGISTERED: Final = "slurmery/registered"
 _REVISION: Final = "controller-revision-hash"
 _RUNNING: Final = "Running"
+_POWERED_DOWN: Final = frozenset({"POWERING_DOWN", "POWERED_DOWN"})
 
 
 def observe(pod: WorkerPod, slurm: Slurm, *, forced: bool) -> Worker:
     """The worker of a pod; `forced` is whether a person said of all of them that jobs do not matter."""
     name, notes, since = pod.metadata.name, pod.annotations, pod.ready_since
-    node, phase = slurm.node(name), pod.status.phase or "Pending"
+    node, phase = _heard(slurm, name), pod.status.phase or "Pending"
     known = node is not None and (node.is_busy or phase == _RUNNING)
     return Worker(
         pod=name,
@@ -39,6 +43,15 @@ def observe(pod: WorkerPod, slurm: Slurm, *, forced: bool) -> Worker:
         fresh=slurm.fresh(name),
         slurm=node,
     )
+
+
+def _heard(slurm: Slurm, name: str) -> Node | None:
+    """What Slurm says; on a node that it powers down, nothing new starts either, and a drain would outlast
+    the pod."""
+    node = slurm.node(name)
+    if node and not node.has_drain and not _POWERED_DOWN.isdisjoint(node.state):
+        return msgspec.structs.replace(node, state=(*node.state, "DRAIN"))
+    return node
 
 
 def arrived(pod: WorkerPod, worker: Worker) -> bool:

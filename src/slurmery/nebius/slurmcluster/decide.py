@@ -105,7 +105,9 @@ def _pods_left(parts: tuple[Component, ...], observed: Observed) -> int:
 def _unreadable(error: SpecError) -> ClusterPlan:
     problem = Problem("InvalidSpec", f"{error}.")
     said = [
-        Condition(each, "Unknown", problem.reason, problem.message) for each in status.CONDITIONS.values()
+        Condition(each, "Unknown", problem.reason, problem.message)
+        for name, each in status.CONDITIONS.items()
+        if name != names.NODESET
     ]
     return ClusterPlan(
         desired=(),

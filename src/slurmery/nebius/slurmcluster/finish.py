@@ -25,11 +25,16 @@ async def finish(
     if own is None or plan.workers is None:
         return
     problems = await crew.carry_out(own, plan.workers)
-    for event in tidings(plan.workers, problems):
+    for event in tidings(own, plan.workers, problems):
         say(own.cluster, event)
 
 
 def needed(crew: Crew, view: Custom) -> str:
     """A cluster is needed as long as jobs may run on its workers."""
-    staying = crew.staying(view.key, forced=marks.forced(view.annotations))
-    return f"Deletion waits for {len(staying)} workers. {words(staying)} {_REMEDY}" if staying else ""
+    forced = marks.forced(view.annotations)
+    staying = crew.staying(view.key, forced=forced)
+    if staying:
+        return f"Deletion waits for {len(staying)} workers. {words(staying)} {_REMEDY}"
+    # Without the cluster nobody could say any more that these are drained.
+    others = 0 if forced else crew.left(view.key, of_nodesets=True)
+    return f"Deletion waits until {others} drained workers of NodeSets are gone." if others else ""

@@ -44,8 +44,8 @@ class Surroundings:
 async def gather(around: Surroundings, resource: SlurmCluster) -> Observed:
     """The world around a SlurmCluster."""
     key = Key(resource.metadata.namespace, resource.metadata.name)
-    bare = _born_bare(around.caches, key)
-    nodesets = _nodesets(around.caches, key)
+    bare = born_bare(around.caches, key)
+    nodesets = nodesets_of(around, key)
     left = around.crew.left(key)
     try:
         named = cluster(resource, nodesets, born_bare=bare, domain=around.domain)
@@ -57,13 +57,13 @@ async def gather(around: Surroundings, resource: SlurmCluster) -> Observed:
     view = around.caches.custom[SLURM_CLUSTERS].get(key)
     spec = view.spec if view else {}
     needed = {wanted.names.munge, wanted.names.rest_jwt_key, _host_keys(wanted), *references.secrets(spec)}
-    known = await _contents(around, SECRETS, key.namespace, {*needed, *_passwords(wanted)})
+    known = await contents(around, SECRETS, key.namespace, {*needed, *_passwords(wanted)})
     job = around.caches.jobs.get(Key(key.namespace, wanted.names.populate_jail))
     offered = {one: await around.offers(one) for one in _OPTIONAL}
     fresh = await _fresh(wanted, known, offered)
     return Observed(
         secrets={**known, **made(wanted, fresh)},
-        config_maps=await _contents(around, CONFIG_MAPS, key.namespace, references.config_maps(spec)),
+        config_maps=await contents(around, CONFIG_MAPS, key.namespace, references.config_maps(spec)),
         rollouts=_rollouts(around.caches, resource.metadata.uid),
         database_ready=_database_ready(around.caches, wanted, offered),
         populate=job.populate if job else None,
@@ -94,7 +94,7 @@ def squad(resource: SlurmCluster, wanted: Cluster) -> Squad | None:
     )
 
 
-async def _contents(
+async def contents(
     around: Surroundings, resource: Resource, namespace: str, wanted: Iterable[str]
 ) -> dict[str, Content]:
     """What is in them. Those that we make are asked for again before they count as missing: the cache may
@@ -176,19 +176,25 @@ def _database_ready(caches: Caches, wanted: Cluster, offered: Mapping[Resource, 
     return server is not None and server.rollout.ready > 0
 
 
-def _born_bare(caches: Caches, key: Key) -> bool:
+def born_bare(caches: Caches, key: Key) -> bool:
     """Whether the cluster has a controller from before names had a prefix."""
     found = caches.workloads[STATEFUL_SETS].get(Key(key.namespace, names.CONTROLLER))
     return found is not None and found.labels.get(names.INSTANCE_LABEL) == key.name
 
 
-def _nodesets(caches: Caches, key: Key) -> tuple[NodeSet, ...]:
+def nodesets_of(around: Surroundings, key: Key) -> tuple[NodeSet, ...]:
+    """The NodeSets of a cluster. A worker that is to leave stays in Slurm's files until its pod is gone."""
     found = []
-    for view in caches.users(NODE_SETS, SLURM_CLUSTERS, key):
+    for view in around.caches.users(NODE_SETS, SLURM_CLUSTERS, key):
         try:
-            found.append(read(NodeSet, view))
+            nodeset = read(NodeSet, view)
         except ValueError:
             continue  # its own reconcile says so
+        room = around.crew.room(key, view.metadata.name)
+        if nodeset.spec and nodeset.spec.replicas < room:
+            spec = nodeset.spec.model_copy(update={"replicas": room})
+            nodeset = nodeset.model_copy(update={"spec": spec})
+        found.append(nodeset)
     return tuple(found)
 
 

@@ -7,6 +7,7 @@ from slurmery.api.nebius import SlurmCluster
 from slurmery.doors.conditions import Condition, Rollout
 from slurmery.nebius import names
 from slurmery.nebius.cluster import Cluster
+from slurmery.nebius.config.partitions import references
 from slurmery.nebius.crew.decide import words as waiting
 from slurmery.nebius.slurmcluster.components import Component
 from slurmery.nebius.slurmcluster.observed import Observed
@@ -21,6 +22,7 @@ CONDITIONS: Final[Mapping[str, str]] = {
     names.COMMON: "CommonAvailable",
     names.ACCOUNTING: "AccountingAvailable",
     names.WORKER: "WorkersAvailable",
+    names.NODESET: "NodeSetRefsResolved",
     names.SCONFIGCONTROLLER: "SConfigControllerAvailable",
     names.CONTROLLER: "ControllersAvailable",
     names.LOGIN: "LoginAvailable",
@@ -39,6 +41,8 @@ _STAYS: Final = frozenset({names.SCONFIGCONTROLLER})
 def condition(cluster: Cluster, component: Component, observed: Observed, *, waits: str) -> Condition:
     """How one component stands; `waits` is what all of them wait for, if anything."""
     kind = CONDITIONS[component.name]
+    if component.name == names.NODESET:
+        return _references(kind, cluster)
     if component.problems:
         first = component.problems[0]
         return Condition(kind, "False", first.reason, first.message)
@@ -50,6 +54,14 @@ def condition(cluster: Cluster, component: Component, observed: Observed, *, wai
     if waits and component.name != names.COMMON:
         return Condition(kind, "False", NOT_AVAILABLE, waits)
     return _counted(kind, component, observed)
+
+
+def _references(kind: str, cluster: Cluster) -> Condition:
+    found = references(cluster)
+    if not found.unresolved:
+        return Condition(kind, "True", "Resolved", "All NodeSets that partitions name have nodes.")
+    lost = "; ".join(f"partition {each.partition}: {each.nodeset} {each.reason}" for each in found.unresolved)
+    return Condition(kind, "False", "Ignored", f"NodeSets that partitions name are ignored: {lost}.")
 
 
 def going(resource: SlurmCluster, observed: Observed, condition: Condition) -> Condition:
@@ -114,4 +126,4 @@ def fields(
 
 def _counts(component: Component) -> bool:
     """Whether the cluster is not available without it; workers that nobody wants are not missed."""
-    return component.name != names.WORKER or component.wanted > 0
+    return component.name != names.NODESET and (component.name != names.WORKER or component.wanted > 0)
