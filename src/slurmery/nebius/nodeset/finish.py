@@ -1,6 +1,6 @@
 """What no apply can do for a NodeSet: drain and renew workers, make ephemeral ones, and tell who is on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
 
@@ -48,7 +48,8 @@ class Finish:
             self._say(key, event)
         view = self._caches.custom[POWER_STATES].get(key)
         if view and squad.ordinals is not None:
-            await self._powers.report(view, _conditions(seen), _states(view, seen))
+            known = self._powers.status(view).get("nodeStates") or {}
+            await self._powers.report(view, _conditions(seen), _states(view, seen, known))
 
 
 def needed(crew: Crew, view: Custom) -> str:
@@ -66,12 +67,15 @@ def _pod(whole: Whole, uid: str, slot: Slot) -> Manifest:
     return ephemeral.pod(whole.cluster, whole.workers, whole.versions, owner, int(slot))
 
 
-def _states(view: Custom, seen: Observed) -> dict[str, Any]:
+def _states(view: Custom, seen: Observed, known: Iterable[str]) -> dict[str, Any]:
     workers = seen.decision.workers if seen.decision else ()
+    here = {str(each.slot): {"phase": each.phase, "podName": each.pod} for each in workers}
+    # A patch takes away only what it says is gone.
+    gone = dict.fromkeys(name for name in known if name not in here)
     return {
         "observedGeneration": view.metadata.generation or 0,
         "activeCount": len(seen.active or ()),
-        "nodeStates": {str(each.slot): {"phase": each.phase, "podName": each.pod} for each in workers},
+        "nodeStates": {**here, **gone},
     }
 
 
