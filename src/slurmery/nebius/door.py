@@ -4,6 +4,7 @@ its own children, NodeSets that name it                ──► the SlurmCluste
 its worker pods, and Slurm while one of them must go   ──► the SlurmCluster
 Secrets and ConfigMaps that its spec names             ──► the SlurmCluster
 its own children, pods, power state, cluster, Slurm    ──► the NodeSet
+labels of Kubernetes nodes, where workers run          ──► topology.conf
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
@@ -21,9 +22,9 @@ from slurmery.doors.report import Reporter
 from slurmery.doors.views import Custom
 from slurmery.kube.apply import Applier
 from slurmery.kube.controller import Controller, Reconciler, TerminalError, controller_of, not_only_status
-from slurmery.kube.meta import Key, Resource, View
+from slurmery.kube.meta import Key, Resource, Selection, View
 from slurmery.kube.observed import Cached
-from slurmery.kube.resources import STATEFUL_SETS
+from slurmery.kube.resources import NODES, STATEFUL_SETS
 from slurmery.kube.runtime import Runtime, Wing
 from slurmery.nebius import names
 from slurmery.nebius.caches import Caches
@@ -41,17 +42,23 @@ from slurmery.nebius.slurmcluster.decide import decide
 from slurmery.nebius.slurmcluster.finish import finish, needed
 from slurmery.nebius.slurmcluster.gather import Surroundings, gather
 from slurmery.nebius.slurmcluster.jail import POPULATED
+from slurmery.nebius.topology.reconcile import Reconcile as TopologyReconcile
+from slurmery.nebius.topology.reconcile import Topology
 from slurmery.slurm.snapshot import Part
 
 
 @dataclass(frozen=True)
 class Door:
-    """How the front door is opened; no namespaces are all, `workers` see to so many clusters at once."""
+    """How the front door is opened; no namespaces are all, `workers` see to so many clusters at once.
+
+    Without `topology`, nobody keeps topology.conf.
+    """
 
     namespaces: Sequence[str] = ()
     domain: str = "cluster.local"
     workers: int = 1
     time_limit: float = 180.0
+    topology: Topology | None = None
     reach: Reach = in_cluster
     intervals: Mapping[Part, float] = field(default_factory=lambda: INTERVALS)
 
@@ -88,6 +95,12 @@ class Door:
         caches.custom[SLURM_CLUSTERS].subscribe(partial(_forget_deleted, crew))
         wing.add(clusters)
         wing.add(nodesets)
+        if self.topology:
+            nodes = wing.informer(Selection(NODES, metadata_only=True), View)
+            keep = TopologyReconcile(around, applier, nodes, self.topology)
+            topologies = self._controller("topology", keep)
+            keep.wakes(topologies)
+            wing.add(topologies)
         try:
             yield
         finally:

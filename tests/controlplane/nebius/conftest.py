@@ -15,6 +15,7 @@ from slurmery.kube.meta import Key
 from slurmery.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 from slurmery.kube.runtime import Listen, Runtime
 from slurmery.nebius.door import Door
+from slurmery.nebius.topology.reconcile import Topology
 from slurmery.slurm.snapshot import Part
 from tests.controlplane.slinky.scene import OPERATOR, Scene
 from tests.controlplane.slinky_nodeset.stage import Slurm
@@ -80,6 +81,7 @@ class Operator:
             self._runtime = Runtime(client, "test", Listen())
             door = Door(
                 namespaces=(self._scene.namespace,),
+                topology=Topology(),
                 reach=lambda _: self._slurm.url,
                 intervals={Part.NODES: 0.6, Part.JOBS: 0.6},
             )

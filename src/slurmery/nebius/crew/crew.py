@@ -82,6 +82,15 @@ class Crew:
 
         self.links.changed.append(heard)
 
+    def moves(self, controller: Controller, pause: Callable[[Key], float]) -> None:
+        """Let changes of where workers run reach a controller of clusters."""
+        self._pods.wakes(controller, cluster_of, relevant=_moved, pause=pause)
+
+    def hosts(self, cluster: Key) -> dict[str, str]:
+        """The Kubernetes nodes that the workers of a cluster run on, by worker."""
+        here = self._pods.by(_CLUSTER, cluster)
+        return {pod.metadata.name: pod.spec.node_name for pod in here if pod.spec.node_name}
+
     def look(self, squad: Squad) -> Decision:
         """How the workers of a StatefulSet stand, and what to do."""
         found = self._stateful_sets.get(Key(squad.cluster.namespace, squad.name))
@@ -179,6 +188,10 @@ class Crew:
                 await self._client.create(PODS, pod)
 
         await concurrently(pods, tolerantly(create, "FailedCreate", problems))
+
+
+def _moved(old: WorkerPod, new: WorkerPod) -> bool:
+    return old.spec.node_name != new.spec.node_name
 
 
 def _nodeset_of(pod: WorkerPod) -> Sequence[Key]:
