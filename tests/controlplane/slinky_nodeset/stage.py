@@ -96,7 +96,7 @@ class Slurm:
             errors = self._write(method, kind, name, json.loads(body) if body else {})
         now = {"set": True, "infinite": False, "number": int(time.time())}
         lists = {
-            "nodes": list(self.nodes.values()),
+            "nodes": [node for each, node in self.nodes.items() if kind == "nodes" or each == name],
             "jobs": self.jobs,
             "reservations": list(self.reservations.values()),
             "pings": [],

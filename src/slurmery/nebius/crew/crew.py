@@ -106,9 +106,13 @@ class Crew:
 
     def room(self, cluster: Key, nodeset: str) -> int:
         """How many nodes of a NodeSet Slurm must know, so that it knows each that there is a pod for."""
+        return max(self.ordinals(cluster, nodeset), default=-1) + 1
+
+    def ordinals(self, cluster: Key, nodeset: str) -> frozenset[int]:
+        """The numbers of a NodeSet's workers."""
         here = self._pods.by(_CLUSTER, cluster)
         ours = (pod for pod in here if pod.labels.get(names.NODESET_LABEL) == nodeset)
-        return max((ordinal(pod.metadata.name) for pod in ours), default=-1) + 1
+        return frozenset(ordinal(pod.metadata.name) for pod in ours)
 
     def own_pods(self, cluster: Key, nodeset: str) -> bool:
         """Whether a NodeSet has pods without a StatefulSet."""

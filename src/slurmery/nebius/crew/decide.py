@@ -15,7 +15,6 @@ from slurmery.workers.order import busy
 from slurmery.workers.plan import Wish, plan
 from slurmery.workers.scaling import reach
 
-REASON_PREFIX: Final = "slurm-operator: "
 _NAMED: Final = 3
 _SOON: Final = 3.0
 _LATER: Final = 30.0
@@ -87,7 +86,7 @@ def decide(
     revision = stateful_set.revision if stateful_set else ""
     wish = Wish(
         revision=revision,
-        prefix=REASON_PREFIX,
+        prefix=marks.REASON_PREFIX,
         replicas=squad.replicas,
         in_order=True,
         strategy="RollingUpdate" if revision else "OnDelete",
@@ -116,7 +115,7 @@ def _of_our_own(
     workers = [observe(pod, slurm, forced=squad.forced) for pod in pods.values()]
     wish = Wish(
         revision=squad.revision,
-        prefix=REASON_PREFIX,
+        prefix=marks.REASON_PREFIX,
         ordinals=ordinals,
         strategy="RollingUpdate" if squad.revision else "OnDelete",
         max_unavailable=squad.max_unavailable,
@@ -136,7 +135,7 @@ def _of_our_own(
 
 def _ours(slurm: Slurm, name: str) -> bool:
     node = slurm.node(name)
-    return node is not None and slurm.fresh(name) and node.drain_owner([REASON_PREFIX]) is not None
+    return node is not None and slurm.fresh(name) and node.drain_owner([marks.REASON_PREFIX]) is not None
 
 
 def deletions(squad: Squad, steps: Plan) -> list[str]:

@@ -32,7 +32,7 @@ def decide(nodeset: NodeSet, observed: Observed) -> NodeSetPlan:
         conditions=status.conditions(standing),
         requeue=again,
         fields=status.fields(nodeset, standing),
-        seen=None if problems or observed.waits else observed,
+        seen=None if problems or (observed.waits and not standing.deleting) else observed,
     )
 
 

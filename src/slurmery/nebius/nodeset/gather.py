@@ -97,7 +97,9 @@ def _squad(
     if workers is None:
         raise SpecError("spec is missing")
     key, given = Key(nodeset.metadata.namespace, workers.name), workers.spec
-    on = active(around, key) or ()
+    said = active(around, key)
+    # While nobody says who is on, everybody stays.
+    on = around.crew.ordinals(view.key, workers.name) if said is None else said
     wanted = frozenset(each for each in on if 0 <= each < given.replicas and not owner.stopped)
     return Squad(
         cluster=view.key,
