@@ -13,6 +13,7 @@ from bench.operator import operator
 from dev.controlplane import ControlPlane
 from slurmery.api import slinky
 from slurmery.api.crd import crd
+from slurmery.doors.marks import FORCE
 from slurmery.doors.views import Custom
 from slurmery.kube import config
 from slurmery.kube.client import Client
@@ -25,7 +26,6 @@ from slurmery.kube.resources import (
     SERVICE_ACCOUNTS,
 )
 from slurmery.slinky.kinds import CONTROLLERS, LOGIN_SETS, NODE_SETS
-from slurmery.slinky.nodeset.marks import FORCE
 
 CLUSTERS = 20
 REPLICAS = 50

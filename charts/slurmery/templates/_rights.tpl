@@ -5,15 +5,23 @@ server. A right that is missing there is a 403, one that nobody uses fails the t
 
 {{/* The operator's for slurm.nebius.ai, in every namespace that it looks after. */}}
 {{- define "slurmery.operator.nebiusRules" -}}
+# patch is for finalizers: a cluster or NodeSet that is deleted waits until its workers are drained.
 - apiGroups: [slurm.nebius.ai]
   resources: [nodesets, slurmclusters]
-  verbs: [list, watch]
+  verbs: [list, patch, watch]
 - apiGroups: [slurm.nebius.ai]
-  resources: [slurmclusters/status]
+  resources: [nodesetpowerstates]
+  verbs: [create, delete, get, list, patch, watch]
+- apiGroups: [slurm.nebius.ai]
+  resources: [nodesetpowerstates/status, nodesets/status, slurmclusters/status]
   verbs: [patch]
 - apiGroups: [slurm.nebius.ai]
-  resources: [slurmclusters/finalizers]
+  resources: [nodesets/finalizers, slurmclusters/finalizers]
   verbs: [update]
+# get is for the workers of NodeSets, which may look at their own pods.
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [create, delete, get, list, patch, watch]
 - apiGroups: [""]
   resources: [configmaps, secrets, serviceaccounts, services]
   verbs: [create, delete, get, list, patch, watch]

@@ -18,6 +18,7 @@ from slurmery.kube.meta import Resource
 FINALIZER: Final = "slurmery/in-use"
 DELETING: Final = "Deleting"
 _FOREGROUND: Final = "foregroundDeletion"
+_ORPHAN: Final = "orphan"
 _LOOK_AGAIN_SECONDS: Final = 5.0
 
 
@@ -39,7 +40,9 @@ class Hold:
         held = _finalizers(view)
         if FINALIZER not in held:
             return ""
-        if not (reason := self.needed(view)):
+        # What is to be orphaned goes alone: its pods and their jobs live on.
+        reason = "" if _ORPHAN in held else self.needed(view)
+        if not reason:
             await self._set(view, [each for each in held if each != FINALIZER])
         elif _FOREGROUND in held:
             await self._set(view, [each for each in held if each != _FOREGROUND])

@@ -47,6 +47,7 @@ class _Pods(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     replicas: int = 0
     ready_replicas: int = 0
     updated_replicas: int = 0
+    update_revision: str = ""
 
 
 class _Template(msgspec.Struct, frozen=True, gc=False):
@@ -54,6 +55,7 @@ class _Template(msgspec.Struct, frozen=True, gc=False):
 
 
 class _WorkloadSpec(msgspec.Struct, frozen=True, gc=False):
+    replicas: int = 1
     template: _Template = _Template()
 
 
@@ -67,6 +69,12 @@ class Workload(Footprint, frozen=True, gc=False):
     def template_annotations(self) -> Mapping[str, str]:
         """What its pods are made with."""
         return self.spec.template.metadata.annotations or {}
+
+    @property
+    def revision(self) -> str:
+        """What a StatefulSet labels its new pods with; empty while it does not know its spec yet."""
+        known = self.status.observed_generation >= (self.metadata.generation or 0)
+        return self.status.update_revision if known else ""
 
     @property
     def rollout(self) -> Rollout:

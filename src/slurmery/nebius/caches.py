@@ -22,11 +22,11 @@ from slurmery.kube.resources import (
 from slurmery.kube.runtime import Wing
 from slurmery.kube.store import Index
 from slurmery.nebius import names
-from slurmery.nebius.kinds import NODE_SETS, SLURM_CLUSTERS
+from slurmery.nebius.kinds import NODE_SETS, POWER_STATES, SLURM_CLUSTERS
 from slurmery.nebius.references import USES, uses
 from slurmery.nebius.views import Database, Job
 
-_CUSTOM: Final = (SLURM_CLUSTERS, NODE_SETS)
+_CUSTOM: Final = (SLURM_CLUSTERS, NODE_SETS, POWER_STATES)
 _METADATA: Final = (
     SERVICES,
     SECRETS,
@@ -40,6 +40,7 @@ _METADATA: Final = (
     names.APP_ARMOR_PROFILES,
     names.GRANTS,
     names.DATABASES,
+    names.POWER_STATES,
 )
 
 

@@ -26,6 +26,8 @@ class Cluster:
     nodesets: tuple[Workers, ...] = ()
     # MaxNodeCount as it was last written: it needs a restart of slurmctld, so it never shrinks.
     room: int = 0
+    # Whether workers are still there though maintenance sends them away: their jobs need all the rest.
+    awake: bool = False
 
     @property
     def name(self) -> str:
@@ -60,8 +62,8 @@ class Cluster:
         return own.size if own else sum(nodeset.spec.replicas for nodeset in self.nodesets)
 
     def replicas(self, wanted: int) -> int:
-        """How many pods there should be now."""
-        return 0 if self.stopped else wanted
+        """How many pods of a component beside the workers there should be now."""
+        return 0 if self.stopped and not self.awake else wanted
 
     def labels(self, component: str) -> dict[str, str]:
         """The labels of a component's objects."""

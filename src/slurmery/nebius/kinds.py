@@ -7,3 +7,4 @@ from slurmery.doors.views import resource
 
 SLURM_CLUSTERS: Final = resource(nebius.SlurmCluster)
 NODE_SETS: Final = resource(nebius.NodeSet)
+POWER_STATES: Final = resource(nebius.NodeSetPowerState)

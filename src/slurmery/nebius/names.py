@@ -116,6 +116,7 @@ RUNTIME: Final = "runtime"
 HOST_JOURNAL: Final = "host-journal"
 OUTPUTS: Final = "soperator-outputs"
 TOPOLOGY_LABELS: Final = "topology-node-labels"
+TOPOLOGY_CONFIG: Final = "topology-config"
 
 # Paths.
 JAIL_DIR: Final = "/mnt/jail"
@@ -275,7 +276,7 @@ class Names:
     @property
     def topology(self) -> str:
         """ConfigMap and JailedConfig."""
-        return self._workload("topology-config")
+        return self._workload(TOPOLOGY_CONFIG)
 
     @property
     def controller_host(self) -> str:

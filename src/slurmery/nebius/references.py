@@ -33,6 +33,11 @@ def uses(view: Custom) -> Iterable[Reference]:
     return [(resource, Key(namespace, name)) for resource, name in found]
 
 
+def cluster_of(view: Custom) -> Key | None:
+    """The SlurmCluster that a NodeSet names."""
+    return next((key for used, key in uses(view) if used == SLURM_CLUSTERS), None)
+
+
 def secrets(spec: Mapping[str, Any]) -> set[str]:
     """Secrets that the user has made."""
     external = _at(spec, "slurmNodes", "accounting", "externalDB")

@@ -6,6 +6,8 @@ Other programs select, mount and watch by these; a name that changes here breaks
 from dataclasses import dataclass
 from typing import Final
 
+from slurmery.doors import marks
+
 # Who the daemons run as.
 SLURM_USER: Final = "slurm"
 SLURM_UID: Final = 401
@@ -119,7 +121,7 @@ WORKER_TAINT: Final = "nodeset.slinky.slurm.net/worker"
 RESERVATION_FINALIZER: Final = "nodeset.slinky.slurm.net/reservation"
 
 # Conventions on Slurm's side.
-REASON_PREFIX: Final = "slurm-operator: "
+REASON_PREFIX: Final = marks.REASON_PREFIX
 FAREWELL: Final = f"{REASON_PREFIX}Pod is terminating"
 FEATURE_PREFIX: Final = "k8s/"
 RESERVATION_PREFIX: Final = "SlurmOperatorMaint-"

@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from slurmery.doors import marks
 from slurmery.doors.views import Custom
 from slurmery.kube.meta import Key
 from slurmery.slinky.caches import Caches
 from slurmery.slinky.kinds import ACCOUNTINGS, CONTROLLERS, NODE_SETS, REST_APIS
-from slurmery.slinky.nodeset import marks
 from slurmery.slinky.references import uses
 
 _HESITATION: Final = timedelta(seconds=30)

@@ -28,6 +28,10 @@ class Wish:
     replicas: int = 0
     hosts: frozenset[str] | None = None
     """One worker on each of these, instead of `replicas` numbered ones."""
+    in_order: bool = False
+    """The pods are a StatefulSet's: the highest numbers leave, and deletions to scale in are not for pods."""
+    ordinals: frozenset[int] | None = None
+    """Workers of exactly these numbers, instead of `replicas` of them."""
     strategy: Strategy = "RollingUpdate"
     max_unavailable: int | str = "25%"
     deleting: bool = False
@@ -64,18 +68,26 @@ def _scale(wish: Wish, workers: Sequence[Worker]) -> scaling.Scaling:
         return scaling.Scaling((), {w.pod: Cause.DELETION for w in workers if not w.terminating})
     if wish.hosts is not None:
         return scaling.to_hosts(workers, wish.hosts)
+    if wish.ordinals is not None:
+        return scaling.to_ordinals(workers, wish.ordinals)
+    if wish.in_order:
+        return scaling.in_order(workers, wish.replicas)
     return scaling.to_count(workers, wish.replicas)
 
 
 def _outdated(wish: Wish, staying: Sequence[Worker]) -> tuple[str, ...]:
     match wish.strategy:
         case "RollingUpdate":
-            wanted = len(wish.hosts) if wish.hosts is not None else wish.replicas
-            return rollout.rolling(staying, wish.revision, wanted, wish.max_unavailable)
+            return rollout.rolling(staying, wish.revision, _wanted(wish), wish.max_unavailable)
         case "ScheduledUpdate":
             return rollout.scheduled(staying, wish.revision, wish.under_maintenance)
         case "OnDelete":
             return ()
+
+
+def _wanted(wish: Wish) -> int:
+    named = wish.hosts if wish.hosts is not None else wish.ordinals
+    return len(named) if named is not None else wish.replicas
 
 
 def _departures(

@@ -15,7 +15,10 @@ from slurmery.kube.meta import Key
 from slurmery.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 from slurmery.kube.runtime import Listen, Runtime
 from slurmery.nebius.door import Door
+from slurmery.nebius.topology.reconcile import Topology
+from slurmery.slurm.snapshot import Part
 from tests.controlplane.slinky.scene import OPERATOR, Scene
+from tests.controlplane.slinky_nodeset.stage import Slurm
 
 
 @pytest.fixture(scope="session")
@@ -45,11 +48,22 @@ async def scene(plane: ControlPlane) -> AsyncIterator[Scene]:
         await client.delete(NAMESPACES, Key("", name))
 
 
+@pytest.fixture
+async def slurm() -> AsyncIterator[Slurm]:
+    """A slurmrestd that says of nodes what the test wants; all clusters have it for theirs."""
+    slurm = Slurm()
+    server = await asyncio.start_server(slurm.serve, "127.0.0.1", 0)
+    slurm.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    yield slurm
+    server.close()
+
+
 class Operator:
     """The door at work, in this event loop."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: Scene, slurm: Slurm) -> None:
         self._scene = scene
+        self._slurm = slurm
         self._runtime: Runtime | None = None
         self._running: asyncio.Task[None] | None = None
 
@@ -65,13 +79,19 @@ class Operator:
     async def _run(self) -> None:
         async with Client(config.load(self._scene.plane.kubeconfig), user_agent=OPERATOR) as client:
             self._runtime = Runtime(client, "test", Listen())
-            async with Door(namespaces=(self._scene.namespace,)).open(self._runtime):
+            door = Door(
+                namespaces=(self._scene.namespace,),
+                topology=Topology(),
+                reach=lambda _: self._slurm.url,
+                intervals={Part.NODES: 0.6, Part.JOBS: 0.6},
+            )
+            async with door.open(self._runtime):
                 await self._runtime.run()
 
 
 @pytest.fixture
-async def operator(scene: Scene) -> AsyncIterator[Operator]:
-    operator = Operator(scene)
+async def operator(scene: Scene, slurm: Slurm) -> AsyncIterator[Operator]:
+    operator = Operator(scene, slurm)
     await operator.start()
     yield operator
     await operator.stop()

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from slurmery.doors import marks
 from slurmery.kube.meta import Resource
 from slurmery.kube.resources import DEPLOYMENTS, PODS, SECRETS, SERVICES, STATEFUL_SETS
 from slurmery.slinky.kinds import ACCOUNTINGS, CONTROLLERS, LOGIN_SETS, NODE_SETS, REST_APIS
-from slurmery.slinky.nodeset import marks
 from tests.controlplane.slinky_nodeset.stage import Slurm
 
 from .scene import LOGIN, REF, SLURMCTLD, SLURMDBD, SLURMRESTD, Operator, Scene, until

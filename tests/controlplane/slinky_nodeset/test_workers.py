@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
+from slurmery.doors import marks
 from slurmery.kube.resources import POD_DISRUPTION_BUDGETS, SERVICES
 from slurmery.slinky.kinds import NODE_SETS
-from slurmery.slinky.nodeset import marks
 
 from .stage import Operator, Stage, until
 

@@ -99,7 +99,12 @@ def test_it_may_apply_and_prune_what_it_owns() -> None:
 
 def test_it_has_the_rights_that_it_gives() -> None:
     allowed = role("slurmery-nebius")
-    for what, verbs in rights([*sconfigcontroller._RULES, access.rule("", ["secrets"], access.READ)]).items():
+    given = [
+        *sconfigcontroller._RULES,
+        access.rule("", ["secrets"], access.READ),
+        access.rule("", ["pods"], ["get", "patch"]),
+    ]
+    for what, verbs in rights(given).items():
         assert allowed[what] >= verbs
 
 

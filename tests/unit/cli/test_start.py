@@ -89,5 +89,5 @@ def test_what_nobody_expected_shows_its_origin(capsys: pytest.CaptureFixture[str
 
 
 def test_the_power_manager_does_not_claim_what_it_has_not_done(capsys: pytest.CaptureFixture[str]) -> None:
-    assert starting.start(POWER, ["resume", "--nodes=gpu-[0-3]"], os.environ) == 1
-    assert "Nothing was done" in capsys.readouterr().err
+    assert starting.start(POWER, ["resume", "--nodes=gpu"], os.environ) == 2
+    assert "is no worker of a NodeSet" in capsys.readouterr().err

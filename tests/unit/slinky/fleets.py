@@ -4,8 +4,9 @@ from typing import Any
 
 import msgspec
 
+from slurmery.doors.pods import WorkerPod
 from slurmery.slinky import names
-from slurmery.slinky.nodeset.views import Host, WorkerPod
+from slurmery.slinky.nodeset.views import Host
 from slurmery.slurm.model import Node
 from slurmery.slurm.snapshot import Snapshot, View
 

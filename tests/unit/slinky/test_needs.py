@@ -6,12 +6,12 @@ from typing import Any, cast
 
 import pytest
 
+from slurmery.doors import marks
 from slurmery.doors.views import Custom
 from slurmery.kube.meta import Key, ObjectMeta, Resource
 from slurmery.slinky import needs
 from slurmery.slinky.caches import Caches
 from slurmery.slinky.kinds import CONTROLLERS, NODE_SETS, REST_APIS
-from slurmery.slinky.nodeset import marks
 from slurmery.slinky.references import uses
 
 IN_CLUSTER = {"controllerRef": {"name": "slurm"}}

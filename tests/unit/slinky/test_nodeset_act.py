@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
+from slurmery.doors.marks import LEAVING
+from slurmery.doors.pods import WorkerPod
+from slurmery.doors.words import Told
 from slurmery.kube.errors import AlreadyExistsError, ApiError, ConflictError, ForbiddenError, NotFoundError
 from slurmery.kube.expectations import Expectations
 from slurmery.kube.meta import Key, Manifest, Resource, key_of
 from slurmery.kube.resources import PERSISTENT_VOLUME_CLAIMS, PODS
 from slurmery.slinky import names
 from slurmery.slinky.nodeset.act import Act, Blueprints, Outcome
-from slurmery.slinky.nodeset.marks import LEAVING
-from slurmery.slinky.nodeset.views import WorkerPod
-from slurmery.slinky.nodeset.words import Told
 from slurmery.slurm.errors import DeadlineError, RejectedError, SlurmError
 from slurmery.slurm.model import Node
 from slurmery.slurm.requests import NodeUpdate

@@ -4,9 +4,9 @@ from typing import Any
 
 from slurmery.api.slinky import NodeSet
 from slurmery.doors.conditions import Problem
+from slurmery.doors.hearing import Slurm
 from slurmery.slinky.nodeset.decide import claims_of, decide, pod, spent_claims
 from slurmery.slinky.nodeset.gather import Gathered
-from slurmery.slinky.nodeset.observe import Slurm
 from tests.unit.slinky.fleets import READY_AT, host, node, snapshot
 from tests.unit.slinky.fleets import pod as worker_pod
 from tests.unit.slinky.sets import nodeset, nodeset_world

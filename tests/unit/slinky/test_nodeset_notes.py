@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from slurmery.doors.hearing import Slurm
 from slurmery.slinky import names
 from slurmery.slinky.nodeset.notes import latest_end, notes
-from slurmery.slinky.nodeset.observe import Slurm
 from slurmery.slurm.model import Job, Number
 from slurmery.slurm.snapshot import View
 from slurmery.workers.model import Worker

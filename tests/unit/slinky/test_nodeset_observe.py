@@ -4,10 +4,13 @@ from typing import Any
 
 import pytest
 
+from slurmery.doors.hearing import Slurm
+from slurmery.doors.marks import FORCE, LEAVING, leaving
+from slurmery.doors.pods import WorkerPod
 from slurmery.slinky import names
 from slurmery.slinky.nodeset import marks
-from slurmery.slinky.nodeset.observe import Scene, Slurm, host_reason, observe
-from slurmery.slinky.nodeset.views import Host, WorkerPod
+from slurmery.slinky.nodeset.observe import Scene, host_reason, observe
+from slurmery.slinky.nodeset.views import Host
 from slurmery.slurm.model import Job
 from slurmery.slurm.snapshot import Part, View
 from slurmery.workers.model import Cause, Worker
@@ -106,13 +109,13 @@ def test_a_worker_that_slurm_has_forgotten_was_registered_once() -> None:
         ({names.POD_CORDON: "true"}, None, True),
         ({names.POD_CORDON: "True"}, None, True),
         ({names.POD_CORDON: "false"}, None, False),
-        ({names.POD_CORDON: "true", marks.LEAVING: "update"}, Cause.UPDATE, False),
+        ({names.POD_CORDON: "true", LEAVING: "update"}, Cause.UPDATE, False),
         (
-            {names.POD_CORDON: "true", marks.LEAVING: "scale-in", marks.CORDONED_BEFORE: "true"},
+            {names.POD_CORDON: "true", LEAVING: "scale-in", marks.CORDONED_BEFORE: "true"},
             Cause.SCALE_IN,
             True,
         ),
-        ({marks.LEAVING: "no such cause"}, None, False),
+        ({LEAVING: "no such cause"}, None, False),
     ],
 )
 def test_marks_tell_our_cordon_from_a_persons(
@@ -127,7 +130,7 @@ def test_a_mark_comes_off_without_taking_a_persons_cordon_along() -> None:
     person, nobody = {names.POD_CORDON: "true"}, dict[str, str]()
     marked = [_patched(notes, marks.mark(notes, Cause.UPDATE)) for notes in (person, nobody)]
 
-    assert [marks.leaving(notes) for notes in marked] == [Cause.UPDATE, Cause.UPDATE]
+    assert [leaving(notes) for notes in marked] == [Cause.UPDATE, Cause.UPDATE]
     assert [_patched(notes, marks.unmark(notes)) for notes in marked] == [person, nobody]
 
 
@@ -143,7 +146,7 @@ def _patched(notes: dict[str, str], patch: dict[str, str | None]) -> dict[str, s
 
 
 def test_force_is_said_on_the_pod_or_on_the_nodeset() -> None:
-    force = {marks.FORCE: "true"}
+    force = {FORCE: "true"}
 
     assert not seen(pod()).forced
     assert seen(pod(annotations=force)).forced

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from slurmery.doors.hearing import Slurm
 from slurmery.slinky import names
 from slurmery.slinky.nodeset import ghosts, records
-from slurmery.slinky.nodeset.observe import Slurm
 from slurmery.slurm.model import Job, Node
 from slurmery.slurm.requests import NodeUpdate
 from slurmery.slurm.snapshot import View

@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 
 from slurmery.api.slinky import NodeSet
+from slurmery.doors import marks
+from slurmery.doors.hearing import Slurm
 from slurmery.slinky import names
-from slurmery.slinky.nodeset import marks
 from slurmery.slinky.nodeset.decide import decide
 from slurmery.slinky.nodeset.gather import Gathered
-from slurmery.slinky.nodeset.observe import Slurm
 from slurmery.slinky.nodeset.upkeep import Upkeep
 from slurmery.slinky.nodeset.upkeep import decide as upkeep
 from slurmery.slurm.records import Reservation

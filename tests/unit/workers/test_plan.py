@@ -8,6 +8,7 @@ import pytest
 from slurmery.slurm.model import Node
 from slurmery.workers.model import Cause, Drain, Worker
 from slurmery.workers.plan import Wish, plan
+from slurmery.workers.scaling import reach
 
 PREFIX = "slurm-operator: "
 IDLE = ("IDLE",)
@@ -241,3 +242,25 @@ class TestOneWorkerPerNode:
 
         assert done.mark == {"w": Cause.MISPLACED}
         assert done.delete == ()
+
+
+def test_a_stateful_set_loses_its_highest_workers_whoever_is_idle() -> None:
+    workers = [worker(0), worker(1, BUSY), worker(2), worker(3)]
+    done = plan(wish(2, in_order=True), workers)
+
+    assert done.mark == {"gpu-2": Cause.SCALE_IN, "gpu-3": Cause.SCALE_IN}
+    assert done.create == ()
+
+
+@pytest.mark.parametrize(
+    ("states", "replicas"),
+    [((IDLE, DRAINED, DRAINED), 1), ((IDLE, DRAINED, DRAINING), 3), ((IDLE, DRAINING, DRAINED), 2)],
+)
+def test_a_stateful_set_shrinks_only_above_the_highest_that_may_not_go(
+    states: tuple[tuple[str, ...], ...], replicas: int
+) -> None:
+    assert reach([worker(ordinal, state) for ordinal, state in enumerate(states)], 1) == replicas
+
+
+def test_a_stateful_set_does_not_shrink_while_slurm_is_silent() -> None:
+    assert reach([worker(0), worker(1, DRAINED, fresh=False)], 1) == 2

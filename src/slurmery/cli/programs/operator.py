@@ -12,6 +12,7 @@ from slurmery.kube import profiling
 from slurmery.kube.health import serve
 from slurmery.kube.runtime import Runtime
 from slurmery.nebius.door import Door as NebiusDoor
+from slurmery.nebius.topology.reconcile import Topology
 from slurmery.slinky import domain
 from slurmery.slinky.door import Door as SlinkyDoor
 
@@ -58,4 +59,7 @@ def _nebius(settings: OperatorSettings) -> NebiusDoor:
         domain=settings.cluster_domain,
         workers=settings.max_concurrent_reconciles,
         time_limit=settings.reconcile_timeout.total_seconds(),
+        topology=Topology(settings.topology_label_prefix, settings.home)
+        if settings.reconciles("topology")
+        else None,
     )

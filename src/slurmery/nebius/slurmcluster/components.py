@@ -22,6 +22,7 @@ from slurmery.nebius.controller import build as slurmctld
 from slurmery.nebius.errors import SecretError, SpecError
 from slurmery.nebius.exporter import build as exporter
 from slurmery.nebius.login import build as login
+from slurmery.nebius.nodeset import build as nodeset
 from slurmery.nebius.rest import build as slurmrestd
 from slurmery.nebius.sconfigcontroller import build as sconfigcontroller
 from slurmery.nebius.secrets import build as keys
@@ -75,7 +76,7 @@ def components(cluster: Cluster, observed: Observed) -> tuple[Component, ...]:
     made = (
         ("common", _common),
         (names.ACCOUNTING, _accounting),
-        (names.WORKER, _worker),
+        (names.WORKER, _worker) if cluster.is_1_22 else (names.NODESET, _nodesets),
         (names.SCONFIGCONTROLLER, _sconfigcontroller),
         (names.CONTROLLER, _controller),
         (names.LOGIN, _login),
@@ -172,8 +173,8 @@ def _worker(cluster: Cluster, observed: Observed, versions: Versions) -> Compone
         **versions.config_maps(sshd or given.sshd_config_map_ref_name),
         **versions.config_maps(supervisord or given.supervisord_config_map_ref_name),
     }
-    wanted = cluster.replicas(given.size)
-    replicas = wanted if observed.workers is None else observed.workers
+    wanted = 0 if cluster.stopped else given.size
+    replicas = wanted if observed.workers is None else observed.workers.replicas
     found = (
         files.worker_sysctl(cluster),
         *(one for one in (sshd, supervisord) if one),
@@ -183,6 +184,13 @@ def _worker(cluster: Cluster, observed: Observed, versions: Versions) -> Compone
         worker.stateful_set(cluster, replicas, hashed),
     )
     return Component(names.WORKER, found, (), (STATEFUL_SETS, at.worker), wanted)
+
+
+def _nodesets(cluster: Cluster, _: Observed, __: Versions) -> Component:
+    """What the NodeSets of a cluster share."""
+    sshd, supervisord = files.worker_sshd(cluster), files.worker_supervisord(cluster)
+    shared = (nodeset.umbrella_service(cluster), *(one for one in (sshd, supervisord) if one))
+    return Component(names.NODESET, shared)
 
 
 def _sconfigcontroller(cluster: Cluster, _: Observed, __: Versions) -> Component:

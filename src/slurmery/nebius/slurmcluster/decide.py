@@ -1,7 +1,7 @@
 """From a SlurmCluster and what is observed to what should be: pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from slurmery.api.nebius import SlurmCluster
@@ -20,6 +20,7 @@ from slurmery.kube.resources import (
 )
 from slurmery.nebius import names
 from slurmery.nebius.cluster import Cluster, cluster
+from slurmery.nebius.crew.decide import Decision
 from slurmery.nebius.errors import SpecError
 from slurmery.nebius.populatejail.build import job
 from slurmery.nebius.slurmcluster import jail as jails
@@ -44,17 +45,20 @@ _SOON: Final = 2.0
 
 @dataclass(frozen=True)
 class ClusterPlan(Plan):
-    """A plan, and the status beside the conditions."""
+    """A plan, the status beside the conditions, and what is to be done with the cluster's own workers."""
 
     fields: Mapping[str, Any] = field(default_factory=dict)
+    workers: Decision | None = None
+    wanted: Cluster | None = None
 
 
 def decide(resource: SlurmCluster, observed: Observed) -> ClusterPlan:
     """What should exist now, and what to say about it."""
     try:
-        wanted = cluster(resource, observed.nodesets, born_bare=observed.born_bare, domain=observed.domain)
+        named = cluster(resource, observed.nodesets, born_bare=observed.born_bare, domain=observed.domain)
     except SpecError as error:
         return _unreadable(error)
+    wanted = replace(named, awake=observed.left > 0)
     parts = components(wanted, observed)
     jail = jails.jail(wanted, observed, _pods_left(parts, observed))
     filling, refused = _populate(wanted, jail)
@@ -64,14 +68,24 @@ def decide(resource: SlurmCluster, observed: Observed) -> ClusterPlan:
     applied = tuple(each for each in parts if each not in held)
     problems = [*refused, *jail.problems, *(one for each in parts for one in each.problems)]
     waits = "" if jail.usable else jail.conditions[-1].message
-    conditions = tuple(status.condition(wanted, each, observed, waits=waits) for each in parts)
+    conditions = tuple(
+        status.going(resource, observed, status.condition(wanted, each, observed, waits=waits))
+        for each in parts
+    )
     return ClusterPlan(
         desired=(*filling, *(one for each in applied for one in each.desired)),
         conditions=(*conditions, *jail.conditions, degraded(problems)),
         prune=() if problems else (JOBS, *(_PRUNED if running else ())),
-        requeue=_SOON if jail.job and jail.usable else None,
-        fields=status.fields(parts, conditions, observed),
+        requeue=_requeue(jail, observed),
+        fields=status.fields(resource, parts, conditions, observed),
+        workers=observed.workers,
+        wanted=wanted,
     )
+
+
+def _requeue(jail: jails.Jail, observed: Observed) -> float | None:
+    again = observed.workers.look_again if observed.workers else None
+    return _SOON if jail.job and jail.usable else again
 
 
 def _populate(wanted: Cluster, jail: jails.Jail) -> tuple[tuple[Desired, ...], tuple[Problem, ...]]:
@@ -91,7 +105,9 @@ def _pods_left(parts: tuple[Component, ...], observed: Observed) -> int:
 def _unreadable(error: SpecError) -> ClusterPlan:
     problem = Problem("InvalidSpec", f"{error}.")
     said = [
-        Condition(each, "Unknown", problem.reason, problem.message) for each in status.CONDITIONS.values()
+        Condition(each, "Unknown", problem.reason, problem.message)
+        for name, each in status.CONDITIONS.items()
+        if name != names.NODESET
     ]
     return ClusterPlan(
         desired=(),

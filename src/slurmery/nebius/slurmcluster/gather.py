@@ -3,10 +3,11 @@
 import asyncio
 import secrets as random
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from slurmery.api.condition import Condition
 from slurmery.api.nebius import NodeSet, SlurmCluster
+from slurmery.doors import marks
 from slurmery.doors.cache import WORKLOADS
 from slurmery.doors.conditions import Rollout
 from slurmery.doors.contents import Content, Contents
@@ -17,6 +18,8 @@ from slurmery.kube.resources import CONFIG_MAPS, SECRETS, STATEFUL_SETS
 from slurmery.nebius import names, references
 from slurmery.nebius.caches import Caches
 from slurmery.nebius.cluster import Cluster, cluster
+from slurmery.nebius.crew.crew import Crew
+from slurmery.nebius.crew.decide import Squad
 from slurmery.nebius.errors import SpecError
 from slurmery.nebius.kinds import NODE_SETS, SLURM_CLUSTERS
 from slurmery.nebius.secrets import build as keys
@@ -33,6 +36,7 @@ class Surroundings:
 
     caches: Caches
     contents: Contents
+    crew: Crew
     offers: Offers
     domain: str
 
@@ -40,22 +44,26 @@ class Surroundings:
 async def gather(around: Surroundings, resource: SlurmCluster) -> Observed:
     """The world around a SlurmCluster."""
     key = Key(resource.metadata.namespace, resource.metadata.name)
-    bare = _born_bare(around.caches, key)
-    nodesets = _nodesets(around.caches, key)
+    bare = born_bare(around.caches, key)
+    nodesets = nodesets_of(around, key)
+    left = around.crew.left(key)
     try:
-        wanted = cluster(resource, nodesets, born_bare=bare, domain=around.domain)
+        named = cluster(resource, nodesets, born_bare=bare, domain=around.domain)
     except SpecError:
         return Observed()
+    wanted = replace(named, awake=left > 0)
+    around.crew.links.follow(wanted)
+    own = squad(resource, wanted)
     view = around.caches.custom[SLURM_CLUSTERS].get(key)
     spec = view.spec if view else {}
-    named = {wanted.names.munge, wanted.names.rest_jwt_key, _host_keys(wanted), *references.secrets(spec)}
-    known = await _contents(around, SECRETS, key.namespace, {*named, *_passwords(wanted)})
+    needed = {wanted.names.munge, wanted.names.rest_jwt_key, _host_keys(wanted), *references.secrets(spec)}
+    known = await contents(around, SECRETS, key.namespace, {*needed, *_passwords(wanted)})
     job = around.caches.jobs.get(Key(key.namespace, wanted.names.populate_jail))
     offered = {one: await around.offers(one) for one in _OPTIONAL}
     fresh = await _fresh(wanted, known, offered)
     return Observed(
         secrets={**known, **made(wanted, fresh)},
-        config_maps=await _contents(around, CONFIG_MAPS, key.namespace, references.config_maps(spec)),
+        config_maps=await contents(around, CONFIG_MAPS, key.namespace, references.config_maps(spec)),
         rollouts=_rollouts(around.caches, resource.metadata.uid),
         database_ready=_database_ready(around.caches, wanted, offered),
         populate=job.populate if job else None,
@@ -65,10 +73,28 @@ async def gather(around: Surroundings, resource: SlurmCluster) -> Observed:
         born_bare=bare,
         fresh=fresh,
         domain=around.domain,
+        workers=around.crew.look(own) if own else None,
+        left=left,
+        silence=around.crew.links.silence(wanted),
     )
 
 
-async def _contents(
+def squad(resource: SlurmCluster, wanted: Cluster) -> Squad | None:
+    """What is wanted of the cluster's own workers, if it has them."""
+    given = wanted.spec.slurm_nodes.worker
+    if given is None:
+        return None
+    return Squad(
+        cluster=Key(wanted.names.namespace, wanted.names.cluster),
+        name=wanted.names.worker,
+        replicas=0 if wanted.stopped else given.size,
+        max_unavailable=given.max_unavailable,
+        deleting=resource.metadata.deletion_timestamp is not None,
+        forced=marks.forced(resource.metadata.annotations or {}),
+    )
+
+
+async def contents(
     around: Surroundings, resource: Resource, namespace: str, wanted: Iterable[str]
 ) -> dict[str, Content]:
     """What is in them. Those that we make are asked for again before they count as missing: the cache may
@@ -150,19 +176,25 @@ def _database_ready(caches: Caches, wanted: Cluster, offered: Mapping[Resource, 
     return server is not None and server.rollout.ready > 0
 
 
-def _born_bare(caches: Caches, key: Key) -> bool:
+def born_bare(caches: Caches, key: Key) -> bool:
     """Whether the cluster has a controller from before names had a prefix."""
     found = caches.workloads[STATEFUL_SETS].get(Key(key.namespace, names.CONTROLLER))
     return found is not None and found.labels.get(names.INSTANCE_LABEL) == key.name
 
 
-def _nodesets(caches: Caches, key: Key) -> tuple[NodeSet, ...]:
+def nodesets_of(around: Surroundings, key: Key) -> tuple[NodeSet, ...]:
+    """The NodeSets of a cluster. A worker that is to leave stays in Slurm's files until its pod is gone."""
     found = []
-    for view in caches.users(NODE_SETS, SLURM_CLUSTERS, key):
+    for view in around.caches.users(NODE_SETS, SLURM_CLUSTERS, key):
         try:
-            found.append(read(NodeSet, view))
+            nodeset = read(NodeSet, view)
         except ValueError:
             continue  # its own reconcile says so
+        room = around.crew.room(key, view.metadata.name)
+        if nodeset.spec and nodeset.spec.replicas < room:
+            spec = nodeset.spec.model_copy(update={"replicas": room})
+            nodeset = nodeset.model_copy(update={"spec": spec})
+        found.append(nodeset)
     return tuple(found)
 
 

@@ -7,6 +7,7 @@ from enum import Enum
 from slurmery.api.nebius import NodeSet
 from slurmery.doors.conditions import Rollout
 from slurmery.kube.meta import Resource
+from slurmery.nebius.crew.decide import Decision
 
 
 class Filling(Enum):
@@ -45,7 +46,9 @@ class Observed:
 
     `secrets` and `config_maps` hold the content, by name, of those that its spec or its pods name; one that
     does not exist is not in them. `rollouts` are by the resource and name of the workload. `said` are the
-    reasons of its own conditions as they are now. `offers` is whether a resource is served here.
+    reasons of its own conditions as they are now. `offers` is whether a resource is served here. `workers` is
+    what becomes of its own workers, `left` how many there are, with those of its NodeSets, and `silence` why
+    Slurm says nothing of them.
     """
 
     secrets: Mapping[str, Content] = field(default_factory=dict, repr=False)
@@ -57,6 +60,8 @@ class Observed:
     offers: Callable[[Resource], bool] = lambda _: False
     nodesets: tuple[NodeSet, ...] = ()
     born_bare: bool = False
-    workers: int | None = None
+    workers: Decision | None = None
+    left: int = 0
+    silence: str = ""
     fresh: Fresh = field(default_factory=Fresh)
     domain: str = "cluster.local"

@@ -5,25 +5,21 @@ pods       deleted and created: nothing of it depends on Slurm answering now
 words      drains and undrains; a Slurm that hangs has kept nothing else waiting by then
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Protocol
 
+from slurmery.doors.concurrency import concurrently, tolerantly
 from slurmery.doors.conditions import Problem
-from slurmery.kube.errors import AlreadyExistsError, ApiError, ConflictError, KubeError, NotFoundError
+from slurmery.doors.pods import WorkerPod
+from slurmery.doors.words import Slurm, Told, tell, words
+from slurmery.kube.errors import AlreadyExistsError, KubeError
 from slurmery.kube.expectations import Expectations
 from slurmery.kube.meta import Key, Manifest, Resource, key_of
 from slurmery.kube.resources import PERSISTENT_VOLUME_CLAIMS, PODS
 from slurmery.slinky.nodeset import marks
-from slurmery.slinky.nodeset.views import WorkerPod
-from slurmery.slinky.nodeset.words import Slurm, Told, tell, words
 from slurmery.workers.model import Cause, Deletion, Plan, Slot
 from slurmery.workers.scaling import BURST
-
-T = TypeVar("T")
-
-_AT_ONCE: Final = 32
 
 
 class Kube(Protocol):
@@ -86,7 +82,7 @@ class Act:
             patch = {"metadata": {"uid": pods[name].metadata.uid, "annotations": notes[name]}}
             await self._kube.patch(PODS, pods[name].key, patch)
 
-        await concurrently(notes, tolerantly(write, "FailedUpdate", outcome))
+        await concurrently(notes, tolerantly(write, "FailedUpdate", outcome.problems))
 
     async def _delete(
         self,
@@ -109,7 +105,7 @@ class Act:
                 for claim in blueprints.spent(each.pod):
                     await self._kube.delete(PERSISTENT_VOLUME_CLAIMS, claim)
 
-        await concurrently(deletions, tolerantly(remove, "FailedDelete", outcome))
+        await concurrently(deletions, tolerantly(remove, "FailedDelete", outcome.problems))
 
     async def _create(self, slots: Sequence[Slot], blueprints: Blueprints, outcome: Outcome) -> None:
         """In growing batches; the first that fails is the last, so that a bad template costs few requests.
@@ -129,7 +125,9 @@ class Act:
 
         started, size, known = 0, 1, len(outcome.problems)
         while started < len(slots) and len(outcome.problems) == known + len(taken):
-            await concurrently(slots[started : started + size], tolerantly(make, "FailedCreate", outcome))
+            await concurrently(
+                slots[started : started + size], tolerantly(make, "FailedCreate", outcome.problems)
+            )
             started, size = started + size, size * 2
 
     async def _create_pod(self, pod: Manifest) -> str:
@@ -151,33 +149,3 @@ class Act:
                 name = live["metadata"]["name"]
                 words = f"claim {name} of a former worker is still being deleted"
                 raise AlreadyExistsError(taken.status, taken.reason, words) from taken
-
-
-def tolerantly(
-    work: Callable[[T], Awaitable[None]], reason: str, outcome: Outcome
-) -> Callable[[T], Awaitable[None]]:
-    """What is gone needs no work; any other refusal is a problem of this one, not of the others."""
-
-    async def run(item: T) -> None:
-        try:
-            await work(item)
-        except (NotFoundError, ConflictError) as error:
-            if isinstance(error, AlreadyExistsError):
-                outcome.problems.append(Problem(reason, f"{error.message}."))
-        except ApiError as error:
-            outcome.problems.append(Problem(reason, f"{error.message}."))
-        except KubeError as error:
-            outcome.problems.append(Problem(reason, f"{error}."))
-
-    return run
-
-
-async def concurrently(items: Iterable[T], work: Callable[[T], Awaitable[None]]) -> None:
-    """All of them, some at once; those that need no waiting cost no task of their own."""
-    waiting = iter([*items])
-
-    async def some() -> None:
-        for item in waiting:
-            await work(item)
-
-    await asyncio.gather(*(some() for _ in range(_AT_ONCE)))

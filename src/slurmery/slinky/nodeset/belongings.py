@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from slurmery.api.slinky import NodeSet
+from slurmery.doors.concurrency import concurrently, tolerantly
 from slurmery.doors.conditions import Problem
 from slurmery.doors.views import Custom
 from slurmery.kube.client import Client
@@ -11,7 +12,7 @@ from slurmery.kube.resources import PERSISTENT_VOLUME_CLAIMS, PODS
 from slurmery.slinky.caches import Caches
 from slurmery.slinky.kinds import NODE_SETS
 from slurmery.slinky.nodeset import bonds, kinship
-from slurmery.slinky.nodeset.act import Outcome, concurrently, tolerantly
+from slurmery.slinky.nodeset.act import Outcome
 from slurmery.slinky.nodeset.fleet import Fleet
 from slurmery.slinky.nodeset.gather import Gathered
 
@@ -47,5 +48,5 @@ class Belongings:
         async def write(key: Key) -> None:
             await self._client.patch(resource, key, patches[key], kind="strategic")
 
-        await concurrently(patches, tolerantly(write, "FailedUpdate", outcome))
+        await concurrently(patches, tolerantly(write, "FailedUpdate", outcome.problems))
         return outcome.problems

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from slurmery.doors.cache import Cache
+from slurmery.doors.pods import WorkerPod
 from slurmery.kube.controller import Controller as Workers
 from slurmery.kube.controller import controller_of
 from slurmery.kube.expectations import Expectations
@@ -14,7 +15,7 @@ from slurmery.slinky import names
 from slurmery.slinky.caches import Caches
 from slurmery.slinky.kinds import NODE_SETS
 from slurmery.slinky.nodeset.observe import DAEMON_SET
-from slurmery.slinky.nodeset.views import Host, WorkerPod, not_only_heartbeat
+from slurmery.slinky.nodeset.views import Host, not_only_heartbeat
 
 # Seconds for which changes of a NodeSet's pods are gathered: a pass looks at all of them, so that with a
 # pause for each, the passes of a rollout are as many for thousands of pods as for few.

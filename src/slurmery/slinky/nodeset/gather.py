@@ -8,7 +8,10 @@ from typing import Final
 
 from slurmery.api.slinky import Controller, NodeSet
 from slurmery.doors.conditions import Problem
+from slurmery.doors.hearing import Slurm
+from slurmery.doors.pods import WorkerPod
 from slurmery.doors.views import read
+from slurmery.doors.words import Told
 from slurmery.kube.meta import Key, Manifest
 from slurmery.kube.resources import CONFIG_MAPS
 from slurmery.slinky.cluster import missing
@@ -17,10 +20,9 @@ from slurmery.slinky.links import Links
 from slurmery.slinky.nodeset.fleet import Fleet
 from slurmery.slinky.nodeset.history import Newest
 from slurmery.slinky.nodeset.kinship import ANCHOR, anchor_of, orphaned
-from slurmery.slinky.nodeset.observe import DAEMON_SET, Slurm
+from slurmery.slinky.nodeset.observe import DAEMON_SET
 from slurmery.slinky.nodeset.observed import Observed
-from slurmery.slinky.nodeset.views import Host, WorkerPod
-from slurmery.slinky.nodeset.words import Told
+from slurmery.slinky.nodeset.views import Host
 from slurmery.slinky.world import World
 from slurmery.slurm.snapshot import Snapshot
 

@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from slurmery.api.slinky import NodeSet
+from slurmery.doors.hearing import Slurm
+from slurmery.doors.pods import WorkerPod
 from slurmery.slinky import names
-from slurmery.slinky.nodeset.observe import DAEMON_SET, Slurm, slurm_name
-from slurmery.slinky.nodeset.views import Host, WorkerPod
+from slurmery.slinky.nodeset.observe import DAEMON_SET, slurm_name
+from slurmery.slinky.nodeset.views import Host
 from slurmery.slurm.model import Node
 
 _AT_ONCE: Final = 10

@@ -7,12 +7,12 @@ from typing import Final, Protocol
 
 from slurmery.api.slinky import NodeSet
 from slurmery.doors.conditions import Event, Problem
+from slurmery.doors.errands import UNANSWERED, Errand, run
+from slurmery.doors.words import Told
 from slurmery.slinky import names
-from slurmery.slinky.nodeset.errands import UNANSWERED, Errand, run
 from slurmery.slinky.nodeset.refusals import Refusals
 from slurmery.slinky.nodeset.reservation import Steps, event
 from slurmery.slinky.nodeset.upkeep import Upkeep
-from slurmery.slinky.nodeset.words import Told
 from slurmery.slurm.errors import NotFoundError
 from slurmery.slurm.requests import NodeUpdate, ReservationRequest
 

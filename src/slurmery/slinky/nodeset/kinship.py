@@ -14,11 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from slurmery.api.slinky import NodeSet
+from slurmery.doors.pods import WorkerPod
 from slurmery.kube.meta import Key, Manifest, View
 from slurmery.slinky import names
 from slurmery.slinky.nodeset.observe import DAEMON_SET
 from slurmery.slinky.nodeset.pods import owner
-from slurmery.slinky.nodeset.views import WorkerPod
 
 ANCHOR: Final = "kube-root-ca.crt"
 

@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+from slurmery.doors.hearing import Slurm
+from slurmery.doors.pods import WorkerPod
 from slurmery.slinky import names
-from slurmery.slinky.nodeset.observe import Slurm
 from slurmery.slinky.nodeset.records import topology
-from slurmery.slinky.nodeset.views import Host, WorkerPod
+from slurmery.slinky.nodeset.views import Host
 from slurmery.slurm.errors import GarbledError
 from slurmery.slurm.model import Job
 from slurmery.workers.model import Worker

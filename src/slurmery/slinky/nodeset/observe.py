@@ -1,63 +1,24 @@
-"""From pods, Kubernetes nodes and Slurm's last word to workers, as the lifecycle engine looks at them.
-
-Slurm's word counts as fresh if it is recent and clearly newer than what we last told it about that node. An
-answer that crossed our drain on the way would show the node as it was before; and slurmctld counts what is
-allocated at most once a second, so that right after a job has started, a node can call itself idle and
-drained. That is why both its nodes and its jobs must have been listed SETTLED_SECONDS after our word, and
-why a node counts as free only if neither list has a job on it.
-"""
+"""From pods, Kubernetes nodes and Slurm's last word to workers, as the lifecycle engine looks at them."""
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-import msgspec
-
 from slurmery.api.slinky import NodeSet
+from slurmery.doors.hearing import Slurm
+from slurmery.doors.marks import forced, leaving
+from slurmery.doors.pods import WorkerPod
 from slurmery.slinky import names
 from slurmery.slinky.nodeset import marks
 from slurmery.slinky.nodeset.revision import outdated
-from slurmery.slinky.nodeset.views import Host, WorkerPod
-from slurmery.slurm.errors import GarbledError
-from slurmery.slurm.model import Node
-from slurmery.slurm.snapshot import NEVER, Snapshot
+from slurmery.slinky.nodeset.views import Host
 from slurmery.workers.model import Slot, Worker
 
-# How old Slurm's word may be: some polls may fail, but no worker is judged by what was true a minute ago.
-FRESH_SECONDS: Final = 30.0
-SETTLED_SECONDS: Final = 2.0
 STATE_PREFIX: Final = "SlurmNodeState"
 _REASON_LENGTH: Final = 256
 DAEMON_SET: Final = "DaemonSet"
-
-
-@dataclass(frozen=True)
-class Slurm:
-    """What Slurm said last and when we last told it something, by node, both on the loop's clock."""
-
-    snapshot: Snapshot = field(default_factory=Snapshot)
-    told: Mapping[str, float] = field(default_factory=dict)
-    clock: float = 0.0
-
-    def fresh(self, name: str) -> bool:
-        settled = self.told.get(name, NEVER) + SETTLED_SECONDS
-        lists = (self.snapshot.nodes, self.snapshot.jobs)
-        return all(each.fresh(self.clock, FRESH_SECONDS) and each.taken_at > settled for each in lists)
-
-    def node(self, name: str) -> Node | None:
-        """The node; one that calls itself free while a job is on it is made to say that it is not."""
-        node = self.snapshot.nodes.get(name)
-        if node and not node.is_busy and self._has_job(name):
-            return msgspec.structs.replace(node, state=(*node.state, "ALLOCATED"))
-        return node
-
-    def _has_job(self, name: str) -> bool:
-        try:
-            return bool(self.snapshot.jobs_on(name))
-        except GarbledError:
-            return True  # one of the jobs, nobody knows which, may be here
 
 
 @dataclass(frozen=True)
@@ -127,12 +88,12 @@ def _worker(scene: Scene, pod: WorkerPod) -> Worker:
         ready_since=since or 0.0,
         created=pod.metadata.creation_timestamp.timestamp() if pod.metadata.creation_timestamp else 0.0,
         terminating=pod.deleting,
-        leaving=marks.leaving(notes),
+        leaving=leaving(notes),
         cordoned=marks.cordoned(notes),
         host_reason=host_reason(scene.hosts.get(pod.spec.node_name), scene.propagated),
         deletion_cost=_number(notes.get(names.POD_DELETION_COST, "")),
         deadline=_time(notes.get(names.POD_DEADLINE, "")),
-        forced=marks.forced(notes, nodeset.metadata.annotations),
+        forced=forced(notes, nodeset.metadata.annotations),
         registered_once=node is not None
         or any(each.type.startswith(STATE_PREFIX) for each in pod.conditions),
         fresh=scene.slurm.fresh(name),

@@ -13,10 +13,12 @@ from functools import partial
 from typing import Final
 
 from slurmery.api.slinky import NodeSet
+from slurmery.doors.concurrency import concurrently, tolerantly
 from slurmery.doors.conditions import Problem, degrade
 from slurmery.doors.reconcile import misfit
 from slurmery.doors.report import Reporter
 from slurmery.doors.views import Custom, read
+from slurmery.doors.words import Told
 from slurmery.kube.apply import Act as Applied
 from slurmery.kube.apply import Applier
 from slurmery.kube.client import Client
@@ -33,7 +35,7 @@ from slurmery.slinky import names
 from slurmery.slinky.kinds import NODE_SETS
 from slurmery.slinky.links import Links
 from slurmery.slinky.nodeset import build, marks, status
-from slurmery.slinky.nodeset.act import Act, Blueprints, Outcome, concurrently, tolerantly
+from slurmery.slinky.nodeset.act import Act, Blueprints, Outcome
 from slurmery.slinky.nodeset.belongings import Belongings
 from slurmery.slinky.nodeset.decide import Decision, claims_of, decide, pod, spent_claims
 from slurmery.slinky.nodeset.fleet import Fleet
@@ -43,7 +45,6 @@ from slurmery.slinky.nodeset.keeper import Keeper
 from slurmery.slinky.nodeset.tidings import tidings
 from slurmery.slinky.nodeset.upkeep import Upkeep
 from slurmery.slinky.nodeset.upkeep import decide as decide_upkeep
-from slurmery.slinky.nodeset.words import Told
 from slurmery.slinky.world import World
 from slurmery.slurm.snapshot import Part
 from slurmery.workers.model import Worker
@@ -179,7 +180,7 @@ class Reconcile:
             if said := status.pod_conditions(worker, live, now):
                 await self._client.patch(PODS, live.key, said, kind="strategic", subresource="status")
 
-        await concurrently(here, tolerantly(write, "FailedUpdate", outcome))
+        await concurrently(here, tolerantly(write, "FailedUpdate", outcome.problems))
 
     async def _keep(self, view: Custom, nodeset: NodeSet, seen: Gathered, upkeep: Upkeep) -> list[Problem]:
         """The rest of what Slurm should have of a NodeSet."""

@@ -16,10 +16,10 @@ from typing import Final
 
 from slurmery.api.slinky import NodeSet
 from slurmery.doors.conditions import Problem
+from slurmery.doors.words import Word
 from slurmery.slinky import names
 from slurmery.slinky.nodeset import conf
 from slurmery.slinky.nodeset.views import Host
-from slurmery.slinky.nodeset.words import Word
 from slurmery.slurm.model import Node
 from slurmery.slurm.requests import NodeUpdate
 from slurmery.workers.model import Worker

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from slurmery.api.slinky import NodeSet
 from slurmery.doors.conditions import PROGRESSING, Condition, Problem, Rollout, degraded, progressing, ready
+from slurmery.doors.pods import WorkerPod
 from slurmery.slinky import names
 from slurmery.slinky.nodeset.observe import STATE_PREFIX
 from slurmery.slinky.nodeset.pins import Pins
-from slurmery.slinky.nodeset.views import WorkerPod
 from slurmery.workers.model import Wait, Worker
 
 _PODS: Final = "slurmd"

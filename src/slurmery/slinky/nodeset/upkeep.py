@@ -10,13 +10,14 @@ from typing import Final
 
 from slurmery.api.slinky import NodeSet
 from slurmery.doors.conditions import Problem
+from slurmery.doors.marks import forced
+from slurmery.doors.words import Word
 from slurmery.slinky import names
-from slurmery.slinky.nodeset import ghosts, marks, notes, records
+from slurmery.slinky.nodeset import ghosts, notes, records
 from slurmery.slinky.nodeset.gather import Gathered
 from slurmery.slinky.nodeset.reservation import Seen, Steps, requested
 from slurmery.slinky.nodeset.reservation import decide as decide_reservation
 from slurmery.slinky.nodeset.status import Standing
-from slurmery.slinky.nodeset.words import Word
 from slurmery.slurm.errors import GarbledError
 from slurmery.slurm.snapshot import NEVER
 
@@ -56,7 +57,7 @@ def decide(nodeset: NodeSet, seen: Gathered, standing: Standing) -> Upkeep:
 
 
 def _reservation(nodeset: NodeSet, seen: Gathered, standing: Standing) -> Steps:
-    given_up = nodeset.metadata.deletion_timestamp and marks.forced(nodeset.metadata.annotations)
+    given_up = nodeset.metadata.deletion_timestamp and forced(nodeset.metadata.annotations)
     if seen.observed is None or given_up:
         return Steps()  # nobody is left to ask, or a person will not wait for the answer
     slurm, name = seen.slurm, names.reservation(nodeset.metadata.name)

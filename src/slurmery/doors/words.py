@@ -10,9 +10,9 @@ from functools import partial
 from typing import Final, Protocol
 
 from slurmery.doors.conditions import Problem
-from slurmery.slinky import names
-from slurmery.slinky.nodeset.errands import Errand, run
-from slurmery.slinky.nodeset.observe import FRESH_SECONDS
+from slurmery.doors.errands import Errand, run
+from slurmery.doors.hearing import FRESH_SECONDS
+from slurmery.doors.marks import REASON_PREFIX
 from slurmery.slurm.model import Node
 from slurmery.slurm.requests import NodeUpdate
 from slurmery.workers.model import Plan
@@ -61,10 +61,10 @@ def words(plan: Plan) -> tuple[Word, ...]:
 def still_right(update: NodeUpdate, node: Node) -> NodeUpdate | None:
     """What to say to the node as it is now; None if there is nothing left to say."""
     if update == _UNDRAIN:
-        return update if node.drain_owner([names.REASON_PREFIX]) else None
+        return update if node.drain_owner([REASON_PREFIX]) else None
     if node.has_drain:
         return None
-    return _DRAIN if node.reason and not node.reason.startswith(names.REASON_PREFIX) else update
+    return _DRAIN if node.reason and not node.reason.startswith(REASON_PREFIX) else update
 
 
 async def tell(slurm: Slurm, told: Told, said: Iterable[Word]) -> list[Problem]:

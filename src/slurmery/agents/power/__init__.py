@@ -1,0 +1,1 @@
+"""What Slurm's ResumeProgram and SuspendProgram do: say which ephemeral nodes are to be on."""

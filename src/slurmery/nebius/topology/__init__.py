@@ -1,0 +1,1 @@
+"""The network as Slurm sees it, from labels of Kubernetes nodes."""
