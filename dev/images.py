@@ -82,9 +82,7 @@ _RECIPES = {
     "pause": _Recipe("pause", tag="1"),
     "slurmctld": _Recipe("slurm", target="slurmctld", sources=("images/jail/chroot.c",)),
     **{name: _Recipe("slurm", target=name) for name in ("slurmdbd", "slurmrestd", "slurmd", "login")},
-    "worker_slurmd": _Recipe(
-        "slurm", target="worker_slurmd", sources=("images/jail", "src/slurmery/onnode")
-    ),
+    "worker_slurmd": _Recipe("slurm", target="worker_slurmd", sources=("images/jail", "src/slurmery/onnode")),
     **{
         name: _Recipe("slurm", target=name, sources=("images/jail",))
         for name in ("login_sshd", "populate_jail")

@@ -1,7 +1,7 @@
 """Starts slurmd as what its pod's environment says it is.
 
-    K8S_SERVICE_NAME is given   a node of a cluster with workers of its own: it tells slurmctld about itself
-    it is not                   a node that slurm.conf names already
+K8S_SERVICE_NAME is given   a node of a cluster with workers of its own: it tells slurmctld about itself
+it is not                   a node that slurm.conf names already
 """
 
 import os

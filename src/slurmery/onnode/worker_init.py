@@ -1,4 +1,4 @@
-"""What a worker waits for before slurmd starts: one that came earlier would give up, and come back later and later.
+"""What a worker waits for before slurmd starts, which would give up, and come back later and later.
 
     python3 -m onnode.worker_init wait-controller [wait-topology]
 

@@ -1,4 +1,4 @@
-"""A SlurmCluster of the operator's making: its jobs and its logins all live in one shared root file system."""
+"""A SlurmCluster of the operator's making: all jobs and logins live in one shared root file system."""
 
 import json
 import subprocess
@@ -36,7 +36,9 @@ def test_a_job_can_be_started_beside_the_controller(slurm: Slurm) -> None:
 
 
 def test_ssh_leads_into_the_jail_where_jobs_are_started(slurm: Slurm, key: Path) -> None:
-    with slurm._kubectl.forwarded(f"service/{NAME}-login-svc", 22, f"--namespace={slurm.namespace}") as address:
+    with slurm._kubectl.forwarded(
+        f"service/{NAME}-login-svc", 22, f"--namespace={slurm.namespace}"
+    ) as address:
         said = subprocess.run(
             [
                 *("ssh", "-i", key, "-p", address.rpartition(":")[2], "-o", "BatchMode=yes"),

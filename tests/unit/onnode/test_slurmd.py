@@ -41,6 +41,4 @@ def test_a_worker_has_the_features_whose_hostlist_it_is_in() -> None:
 def test_extra_may_use_variables_and_evaluates_nothing() -> None:
     extra = '{"host": "${INSTANCE_ID}", "bait": "$(id) `id` $UNKNOWN"}'
     command = arguments({**POD, "SLURM_NODE_EXTRA": extra}, "")
-    assert command[command.index("--extra") + 1] == (
-        '{"host": "node-a", "bait": "$(id) `id` $UNKNOWN"}'
-    )
+    assert command[command.index("--extra") + 1] == ('{"host": "node-a", "bait": "$(id) `id` $UNKNOWN"}')
