@@ -81,7 +81,8 @@ slurmd() {
 }
 
 gpu() {
-  [ "${SLURM_CLUSTER_TYPE-}" = gpu ] && [ -n "$worker" ] || return 0
+  case ${SLURM_CLUSTER_TYPE-},${NODESET_GPU_ENABLED-} in gpu,* | *,true) ;; *) return 0 ;; esac
+  [ -n "$worker" ] || return 0
   if ! command -v nvidia-container-cli >/dev/null; then
     say "this image has no nvidia-container-cli: jobs see the GPUs only if the jail has the drivers"
     return 0

@@ -5,6 +5,7 @@
 Environment, with its defaults: CONTROLLER_MAX_ATTEMPTS 60, CONTROLLER_POLL_INTERVAL 5 (seconds),
 WORKER_INIT_RANDOM_DELAY_SECONDS 0, TOPOLOGY_WAIT_TIMEOUT 180, TOPOLOGY_POLL_INTERVAL 5,
 TOPOLOGY_CONFIGMAP_PATH and K8S_NODE_NAME for the file that says where the machine is in the network.
+Without a place in time a worker starts all the same; one without GPUs (NODESET_GPU_ENABLED) has none.
 """
 
 import os
@@ -39,10 +40,16 @@ def _wait_controller(environ: Mapping[str, str]) -> bool:
 
 
 def _wait_topology(environ: Mapping[str, str]) -> bool:
+    if environ.get("NODESET_GPU_ENABLED") == "false":
+        return True
     place = Path(environ["TOPOLOGY_CONFIGMAP_PATH"], environ["K8S_NODE_NAME"])
     interval = _number(environ, "TOPOLOGY_POLL_INTERVAL", 5)
     attempts = 1 + int(_number(environ, "TOPOLOGY_WAIT_TIMEOUT", 180) / interval)
-    return _poll(place.exists, attempts, interval)
+    if not _poll(place.exists, attempts, interval):
+        print(
+            f"worker-init: there is no {place}: the worker's place in the network is unknown", file=sys.stderr
+        )
+    return True
 
 
 STEPS: Mapping[str, Step] = {"wait-controller": _wait_controller, "wait-topology": _wait_topology}

@@ -1,25 +1,16 @@
-"""The operator in its own image, and the example cluster with its jail."""
+"""The example cluster that the operator makes, with its jail."""
 
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
-from dev import images, operator, paths
+from dev import example
 from dev.kubectl import Kubectl
-from dev.target import release
+from dev.target import LOCAL, release
 from tests.e2e.nebius.lab import Slurm
-
-
-@pytest.fixture(scope="session")
-def installed(kubectl: Kubectl) -> Kubectl:
-    """The operator runs."""
-    wanted = images.wanted(release(), paths.cache() / "images")
-    operator.install(kubectl, next(image for image in wanted if image.name == "slurmery"))
-    return kubectl
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +24,9 @@ def key(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def slurm(installed: Kubectl, key: Path) -> Iterator[Slurm]:
     """The example, available, with both its workers idle."""
-    text = (paths.ROOT / "examples/05-nebius/cluster.yaml").read_text()
-    documents: list[dict[str, Any]] = list(yaml.safe_load_all(text.replace(":26.05", f":{release()}")))
-    documents[-1]["spec"]["slurmNodes"]["login"]["sshRootPublicKeys"] = [
-        key.with_suffix(".pub").read_text().strip()
-    ]
+    documents = list(yaml.safe_load_all(example.manifest(LOCAL, release(), "06-nebius/cluster.yaml")))
+    login = documents[-1]["spec"]["slurmNodes"]["login"]
+    login["sshRootPublicKeys"] = [key.with_suffix(".pub").read_text().strip()]
     slurm = Slurm(installed, "fjord")
     installed("create", "namespace", slurm.namespace)
     try:

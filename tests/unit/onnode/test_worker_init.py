@@ -34,11 +34,20 @@ def test_it_gives_up_after_so_many_attempts(
     assert "wait-controller: gave up" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("known", "status"), [("node-a", 0), ("node-b", 1)])
-def test_the_place_in_the_network_must_be_known(tmp_path: Path, known: str, status: int) -> None:
-    (tmp_path / known).write_text("{}")
-    environ = {**FAST, "TOPOLOGY_CONFIGMAP_PATH": str(tmp_path), "K8S_NODE_NAME": "node-a"}
-    assert main(["wait-topology"], environ) == status
+@pytest.mark.parametrize(
+    ("known", "gpu", "said"), [("node-a", "true", 0), ("node-b", "true", 1), ("node-b", "false", 0)]
+)
+def test_a_place_in_the_network_is_waited_for_but_not_for_ever(
+    tmp_path: Path, known: str, gpu: str, said: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / known).touch()
+    environ = {
+        "TOPOLOGY_CONFIGMAP_PATH": str(tmp_path),
+        "K8S_NODE_NAME": "node-a",
+        "NODESET_GPU_ENABLED": gpu,
+    }
+    assert main(["wait-topology"], {**FAST, **environ}) == 0
+    assert len(capsys.readouterr().err.splitlines()) == said
 
 
 def test_a_step_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
