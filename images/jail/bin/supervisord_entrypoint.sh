@@ -15,9 +15,8 @@ wishes() {
 
 # Slurm makes the cgroups of jobs there, and without systemd nobody else makes that one.
 slice() {
-  [ "${CGROUP_V2-}" = true ] || return 0
-  own=$(sed -n 's/^0:://p' /proc/self/cgroup)
-  mkdir -p "/sys/fs/cgroup$own/../system.slice"
+  [ "${CGROUP_V2-}" = true ] && [ -e /sys/fs/cgroup/cgroup.controllers ] || return 0
+  mkdir -p "/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)/../system.slice"
 }
 
 at_home
