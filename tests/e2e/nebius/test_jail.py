@@ -17,6 +17,10 @@ def test_jobs_on_both_workers_see_the_jail_as_their_root(slurm: Slurm) -> None:
     assert sorted(seen.splitlines()) == [f"worker-{n} {mark} 0" for n in (0, 1)]
 
 
+def test_a_volume_inside_the_jail_is_in_its_place(slurm: Slurm) -> None:
+    assert slurm.run("srun", "stat", "-f", "-c", "%T", "/mnt/memory").strip() == "tmpfs"
+
+
 def test_what_one_worker_writes_another_reads(slurm: Slurm) -> None:
     slurm.run("srun", "-w", "worker-0", "sh", "-c", "hostname >/opt/written")
     assert slurm.run("srun", "-w", "worker-1", "cat", "/opt/written").strip() == "worker-0"
@@ -28,6 +32,22 @@ def test_a_job_leaves_its_output_in_the_jail_and_its_record_in_accounting(slurm:
     output = slurm.run("cat", f"/root/slurm-{job}.out").split()
     assert output[0] == "debian"
     assert output[-1].startswith("worker-")
+
+
+def test_a_user_of_the_jail_is_the_same_user_in_jobs(slurm: Slurm) -> None:
+    slurm.run("sh", "-c", "echo ada:x:2001:2001::/home/ada:/bin/sh >>/etc/passwd")
+    slurm.run("install", "-d", "-o", "2001", "/home/ada")
+    as_ada = ("setpriv", "--reuid=2001", "--regid=2001", "--clear-groups")
+    words = ("srun", "-N2", "-D", "/home/ada", "sh", "-c", "touch $(hostname); id -un")
+    # slurmctld looks users up when it sees them.
+    slurm.wait("Slurm knows her", lambda: slurm.run(*as_ada, *words).split() == ["ada", "ada"])
+    assert slurm.run("stat", "-c", "%n %U", "/home/ada/worker-1").split()[1] == "ada"
+
+
+def test_a_job_gets_no_more_memory_than_it_asked_for(slurm: Slurm) -> None:
+    hungry = "python3 -c 'print(len(bytearray(200 * 2**20)))'"
+    job = slurm.run("sbatch", "--parsable", "--mem=50", "-o", "/dev/null", "--wrap", hungry).strip()
+    slurm.wait("it is stopped", lambda: "OUT_OF_ME" in slurm.run("sacct", "-nXj", job, "-o", "state"))
 
 
 def test_a_job_can_be_started_beside_the_controller(slurm: Slurm) -> None:
