@@ -9,7 +9,7 @@ UV := $(or $(shell command -v uv),$(BIN)/uv)
 PYTEST := $(BIN)/pytest
 # Tests in parallel where they are independent; two cores are the smallest machine.
 WORKERS ?= auto
-export CLUSTER SLURM
+export CLUSTER SLURM DOOR
 
 .PHONY: help
 help: ## This list

@@ -3,19 +3,16 @@
 import base64
 import json
 import secrets
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 
 from dev import images, paths
 from dev.kubectl import Kubectl
 from dev.progress import Say
-from dev.proof import Proof, ping
-from dev.refusal import Refusal
+from dev.proof import Proof, ping, until
 
 NAMESPACE = "slurmery-demo"
 KINDS = "controllers,nodesets,loginsets,accountings,restapis,tokens"
-READY_SECONDS = 180
 JOB_SECONDS = 4
 _PUBLISHED = "ghcr.io/slurmery/"
 
@@ -95,18 +92,7 @@ class Example:
         return self._ns("get", "pods", "-o", "jsonpath={.items[*].metadata.name}").split()
 
     def _until(self, what: str, holds: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + READY_SECONDS
-        while True:
-            try:
-                if holds():
-                    return
-                reason = ""
-            except Refusal as refusal:
-                reason = str(refusal)
-            if time.monotonic() > deadline:
-                seen = self._ns("get", f"{KINDS},pods", "-o", "wide")
-                raise Refusal(f"{what}: not after {READY_SECONDS} s. {reason}\n{seen}")
-            time.sleep(0.3)
+        until(what, holds, lambda: self._ns("get", f"{KINDS},pods", "-o", "wide"))
 
     def _slurm(self, *command: str) -> Proof:
         output = self._ns("exec", "slurm-controller-0", "-c", "slurmctld", "--", *command)

@@ -17,6 +17,7 @@ import shutil
 import ssl
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ RELEASES = {"26.05": "forky", "24.11": "trixie"}
 SUITE = "forky"
 """The Debian suite below images that hold no Slurm."""
 
+KEPT_SECONDS = 24 * 3600
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 BASE_OPTIONS = (
     "--mode=root",
@@ -62,7 +64,7 @@ class _Recipe:
     tag: str = ""
     """Images that do not depend on the Slurm release have one of their own."""
     sources: tuple[str, ...] = ()
-    """What it takes from the checkout besides its own folder; the checkout is then its build context."""
+    """What it takes from the checkout besides its own folder."""
 
     @property
     def home(self) -> Path:
@@ -78,9 +80,12 @@ class _Recipe:
 
 _RECIPES = {
     "pause": _Recipe("pause", tag="1"),
+    "slurmctld": _Recipe("slurm", target="slurmctld", sources=("images/jail/chroot.c",)),
+    **{name: _Recipe("slurm", target=name) for name in ("slurmdbd", "slurmrestd", "slurmd", "login")},
+    "worker_slurmd": _Recipe("slurm", target="worker_slurmd", sources=("images/jail", "src/slurmery/onnode")),
     **{
-        name: _Recipe("slurm", target=name)
-        for name in ("slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login")
+        name: _Recipe("slurm", target=name, sources=("images/jail",))
+        for name in ("login_sshd", "populate_jail")
     },
     "munge": _Recipe("munge"),
     "mariadb": _Recipe("mariadb"),
@@ -148,9 +153,8 @@ def _architecture() -> str:
 def _build_arguments(image: Image, base: str) -> list[str]:
     recipe = _RECIPES[image.name]
     target = ["--target", recipe.target] if recipe.target else []
-    context = paths.ROOT if recipe.sources else recipe.home
     arguments = ["--build-arg", f"BASE={base}", "--tag", image.ref, *target]
-    return [*arguments, "--file", str(recipe.home / "Dockerfile"), str(context)]
+    return [*arguments, "--file", str(recipe.home / "Dockerfile"), str(paths.ROOT)]
 
 
 class _Workshop:
@@ -222,9 +226,11 @@ class _Workshop:
         archive = f"docker-archive:{self._partial}:{self._image.ref}"
         self._run("its archive", "make room on the disk", *self._buildah("push", self._image.ref, archive))
         tag = self._image.ref.rpartition(":")[2]
-        for old in self._cache.glob(f"{self._image.name}-{tag}-*.tar"):
-            old.unlink()
         self._partial.replace(self._image.archive)
+        # Other checkouts may be about to load theirs.
+        for old in self._cache.glob(f"{self._image.name}-{tag}-*.tar"):
+            if old.stat().st_mtime < time.time() - KEPT_SECONDS:
+                old.unlink()
 
     @contextmanager
     def _secrets(self) -> Iterator[list[str]]:

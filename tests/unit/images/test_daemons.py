@@ -68,7 +68,16 @@ def test_slurmdbd_as_a_plain_user_owns_its_configuration_alone(container: Contai
     assert container.arguments("slurmdbd") == ["-D"]
 
 
+def test_slurmrestd_as_root_learns_the_jails_users_and_is_root_no_more(container: Container) -> None:
+    container.stub("setpriv", body="cat /etc/passwd")
+
+    outcome = container.run("slurm/entrypoint/slurmrestd", "-v", setup=JAIL)
+    assert outcome.output == "jail\n"
+    assert container.arguments("setpriv")[:5] == ["--reuid", "65534", "--regid", "65534", "--clear-groups"]
+
+
 def test_slurmrestd_gets_the_operators_arguments(container: Container) -> None:
+    container.stub("id", body="echo 65534")
     container.stub("slurmrestd", body='echo "$SLURM_JWT"')
 
     outcome = container.run("slurm/entrypoint/slurmrestd", "-s", "openapi/slurmctld", "0.0.0.0:6820")
@@ -77,6 +86,7 @@ def test_slurmrestd_gets_the_operators_arguments(container: Container) -> None:
 
 
 def test_slurmrestd_takes_soperators_configuration_and_limits(container: Container) -> None:
+    container.stub("id", body="echo 65534")
     container.stub("slurmrestd")
 
     container.run(

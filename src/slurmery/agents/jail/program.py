@@ -41,9 +41,9 @@ class Writer:
         configs = Cache([runtime.informer(Selection(kind, namespace=self.namespace), Custom, indexes)])
         selection = Selection(CONFIG_MAPS, namespace=self.namespace, metadata_only=True)
         maps = Cache([runtime.informer(selection, Footprint)])
-        slurm = SlurmClient(
-            self.slurmrestd, SignedTokens(KeySecret(runtime.client, self.namespace, self.cluster))
-        )
+        key = KeySecret(runtime.client, self.namespace, self.cluster)
+        # Slurm runs as root in these clusters, and nobody else may reconfigure it.
+        slurm = SlurmClient(self.slurmrestd, SignedTokens(key, user="root"))
         reconcile = Reconcile(
             lambda key: [view for view in configs.by("group", key) if not view.deleting],
             Contents(runtime.client, {CONFIG_MAPS: maps}),

@@ -20,6 +20,8 @@ def settings(database: MariaDbOperator) -> dict[str, str]:
         "innodb_log_file_size": "64M",
         "innodb_lock_wait_timeout": "900",
         "max_allowed_packet": "16M",
+        # Slurm cannot live with it; `loose`, because servers before 11.6 do not know it.
+        "loose_innodb_snapshot_isolation": "OFF",
     }
 
 

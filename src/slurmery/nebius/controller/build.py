@@ -91,6 +91,8 @@ def placeholder(cluster: Cluster) -> Desired | None:
     given = cluster.spec.slurm_nodes.controller
     munge = _asleep(names.MUNGE, given.munge.image, given.munge.image_pull_policy)
     own = {
+        # A sleep that is the first process of its container does not listen to SIGTERM.
+        "terminationGracePeriodSeconds": 1,
         "initContainers": [{**munge, "restartPolicy": "Always"}],
         "containers": [
             _asleep(_DAEMON.name, given.slurmctld.image, given.slurmctld.image_pull_policy),

@@ -49,15 +49,16 @@ def deployment(cluster: Cluster) -> Desired:
     node, container = _node(given), _container(given)
     host_users = given.host_users if node.host_users is None else node.host_users
     placed = node.model_copy(update={"host_users": host_users})
-    ids = {"runAsUser": given.run_as_uid, "runAsGroup": given.run_as_gid}
+    uid, gid = _ids(given)
     own = {
         "serviceAccountName": given.service_account_name or cluster.names.sconfigcontroller_account,
-        "securityContext": {field: number for field, number in ids.items() if number is not None},
-        "initContainers": [*node.custom_init_containers, _init_dir(given, container)],
+        "securityContext": {"runAsUser": uid, "runAsGroup": gid},
+        "initContainers": [*node.custom_init_containers, _init_dir(cluster, given)],
         "containers": [_sconfigctrl(cluster, given, container)],
         "volumes": [volumes.shared_root(cluster)],
     }
-    part = Part(names.SCONFIGCONTROLLER, f"{_FIELD}.node", placed, (container,))
+    pulled = (container, cluster.spec.slurm_nodes.controller.slurmctld)
+    part = Part(names.SCONFIGCONTROLLER, f"{_FIELD}.node", placed, pulled)
     spec = {
         "replicas": cluster.replicas(node.size),
         "strategy": {"type": "RollingUpdate"},
@@ -90,14 +91,20 @@ def _container(given: SConfigController) -> NodeContainer:
     return given.container
 
 
-def _init_dir(given: SConfigController, container: NodeContainer) -> Manifest:
-    """Makes the directory of the files; it runs in the same image, which has a shell."""
+def _ids(given: SConfigController) -> tuple[int, int]:
     uid = names.JAIL_UID if given.run_as_uid is None else given.run_as_uid
     gid = names.JAIL_GID if given.run_as_gid is None else given.run_as_gid
+    return uid, gid
+
+
+def _init_dir(cluster: Cluster, given: SConfigController) -> Manifest:
+    """Makes the directory of the files; it runs in the image of slurmctld, which has a shell."""
+    slurmctld = cluster.spec.slurm_nodes.controller.slurmctld
+    uid, gid = _ids(given)
     return {
         "name": names.INIT_DIR,
-        "image": container.image,
-        "imagePullPolicy": container.image_pull_policy,
+        "image": slurmctld.image,
+        "imagePullPolicy": slurmctld.image_pull_policy,
         "command": ["sh", "-c", _INIT_DIR],
         "env": containers.env(
             {

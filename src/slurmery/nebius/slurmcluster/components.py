@@ -17,6 +17,7 @@ from slurmery.nebius.accounting import database, mariadb
 from slurmery.nebius.apparmor import app_armor_profile
 from slurmery.nebius.cluster import Cluster
 from slurmery.nebius.config.slurmdbd import client_certificate, database_password, slurmdbd_conf
+from slurmery.nebius.config.topology import topology_conf
 from slurmery.nebius.configmaps import build as files
 from slurmery.nebius.controller import build as slurmctld
 from slurmery.nebius.errors import SecretError, SpecError
@@ -100,6 +101,9 @@ def _attempt(name: str, build: Built, cluster: Cluster, observed: Observed, vers
 
 def _common(cluster: Cluster, observed: Observed, _: Versions) -> Component:
     found: list[Desired] = [*files.slurm_configs(cluster, files.slurm_files(cluster))]
+    # slurmctld does not start without the file. Where workers stand in the network is not known here.
+    if (topology := topology_conf(cluster, {})) is not None:
+        found += files.topology(cluster, topology)
     fresh = observed.fresh
     if fresh.munge_key:
         found.append(keys.munge_key(cluster, fresh.munge_key))
