@@ -6,13 +6,13 @@ server. A right that is missing there is a 403, one that nobody uses fails the t
 {{/* The operator's for slurm.nebius.ai, in every namespace that it looks after. */}}
 {{- define "slurmery.operator.nebiusRules" -}}
 - apiGroups: [slurm.nebius.ai]
-  resources: [nodesets, slurmclusters]
+  resources: [nodeconfigurators, nodesets, slurmclusters]
   verbs: [list, watch]
 - apiGroups: [slurm.nebius.ai]
-  resources: [slurmclusters/status]
+  resources: [nodeconfigurators/status, slurmclusters/status]
   verbs: [patch]
 - apiGroups: [slurm.nebius.ai]
-  resources: [slurmclusters/finalizers]
+  resources: [nodeconfigurators/finalizers, slurmclusters/finalizers]
   verbs: [update]
 - apiGroups: [""]
   resources: [configmaps, secrets, serviceaccounts, services]
