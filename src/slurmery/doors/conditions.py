@@ -8,7 +8,7 @@ Each has a reason for programs and a sentence for people. Decisions make `Condit
 `stamped` makes of them what is written to the status, and `changes` the Events that tell of it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
@@ -22,6 +22,8 @@ DEGRADED: Final = "Degraded"
 # What upstream's controllers call a step that failed.
 SYNC_FAILED: Final = "SyncFailed"
 _REASONS: Final = {"ControllerNotFound": "ControllerRefFailed"}
+
+_TIME: Final = "%Y-%m-%dT%H:%M:%SZ"
 
 Status = Literal["True", "False", "Unknown"]
 
@@ -143,8 +145,22 @@ def _stamp(condition: Condition, before: Stamped | None, generation: int, now: d
         "reason": condition.reason,
         "message": condition.message,
         "observedGeneration": generation,
-        "lastTransitionTime": since.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "lastTransitionTime": since.strftime(_TIME),
     }
+
+
+def timed(
+    conditions: Iterable[dict[str, Any]], before: Iterable[Mapping[str, Any]], now: datetime
+) -> list[dict[str, Any]]:
+    """The same for kinds whose conditions also tell when they were last written."""
+    known = {each["type"]: each for each in before}
+    written = now.strftime(_TIME)
+    result = []
+    for each in conditions:
+        old = known.get(each["type"], {})
+        same = {**old, **each} == old
+        result.append({**each, "lastUpdateTime": old.get("lastUpdateTime", written) if same else written})
+    return result
 
 
 def changes(conditions: Iterable[Condition], before: Iterable[Stamped]) -> tuple[Event, ...]:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 from slurmery.api.condition import Condition as Stamped
-from slurmery.doors.conditions import Condition, Event, changes, stamped
+from slurmery.doors.conditions import Condition, Event, changes, stamped, timed
 from slurmery.doors.views import Custom
 from slurmery.kube.apply import Act, Outcome
 from slurmery.kube.client import Client
@@ -31,10 +31,14 @@ class _Written(NamedTuple):
 class Reporter:
     """Reports on the objects of one kind; a status that says the same already costs nothing."""
 
-    def __init__(self, client: Client, recorder: Recorder, resource: Resource) -> None:
+    def __init__(
+        self, client: Client, recorder: Recorder, resource: Resource, *, timed: bool = False
+    ) -> None:
         self._client = client
         self._recorder = recorder
         self._resource = resource
+        # Whether conditions of this kind tell when they were last written.
+        self._timed = timed
         # Our own writes that the cache may not show yet: else the next look would write them again.
         self._ahead: dict[Key, _Written] = {}
 
@@ -44,7 +48,11 @@ class Reporter:
         status = self.status(view)
         before = [Stamped.model_validate(each) for each in status.get("conditions") or ()]
         generation = view.metadata.generation or 0
-        wanted = {**beside, "conditions": stamped(conditions, before, generation, datetime.now(UTC))}
+        now = datetime.now(UTC)
+        fresh = stamped(conditions, before, generation, now)
+        if self._timed:
+            fresh = timed(fresh, status.get("conditions") or (), now)
+        wanted = {**beside, "conditions": fresh}
         if all(status.get(name) == value for name, value in wanted.items()):
             return
         try:

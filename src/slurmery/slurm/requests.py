@@ -59,6 +59,14 @@ class JobRequest(msgspec.Struct, frozen=True, kw_only=True):
     tres_per_node: str | UnsetType = UNSET
     memory_per_node: Number | UnsetType = UNSET
     time_limit: Number | UnsetType = UNSET
+    tasks: int | UnsetType = UNSET
+    tasks_per_node: int | UnsetType = UNSET
+    cpus_per_task: int | UnsetType = UNSET
+    # `none` is a node for this job alone.
+    shared: tuple[str, ...] | UnsetType = UNSET
+    # Unix seconds after which it is not worth starting.
+    deadline: int | UnsetType = UNSET
+    requeue: bool | UnsetType = UNSET
     hold: bool | UnsetType = UNSET
     standard_output: str | UnsetType = UNSET
     standard_error: str | UnsetType = UNSET

@@ -11,6 +11,7 @@ import pytest
 from slurmery.admission import references
 from slurmery.admission.lookups import served
 from slurmery.api import nebius, slinky
+from slurmery.health.configurator.program import Configurator
 from slurmery.kube.client import Client
 from slurmery.kube.config import Config
 from slurmery.kube.informer import Informer
@@ -81,6 +82,8 @@ def role(name: str, kind: str = "ClusterRole", namespace: str = "", **values: Ob
 async def test_the_operator_may_watch_what_it_watches(name: str, door: SlinkyDoor | NebiusDoor) -> None:
     runtime = Watching()
     async with door.open(runtime):
+        if name == "slurmery-nebius":
+            Configurator().wire(runtime)
         watched = {place(selection.resource) for selection in runtime.selections}
 
     allowed = role(name)

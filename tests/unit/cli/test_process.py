@@ -31,7 +31,6 @@ KUBELET = ("--metrics-bind-address={}:8080", "--health-probe-bind-address={}:808
 VARIABLES = {"REBOOTER_NODE_NAME": "n", "ENABLE_WEBHOOKS": "false"}
 PROGRAMS = {
     "checks": KUBELET,
-    "rebooter": KUBELET,
     "exporter": (
         "--metrics-bind-address={}:8080",
         "--monitoring-bind-address={}:8081",

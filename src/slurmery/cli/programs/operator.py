@@ -8,6 +8,7 @@ from slurmery.api.slinky import Accounting, Controller, LoginSet, NodeSet, RestA
 from slurmery.cli import process
 from slurmery.cli.settings.operator import OperatorSettings
 from slurmery.cli.webhooks import webhooks
+from slurmery.health.configurator.program import Configurator
 from slurmery.kube import profiling
 from slurmery.kube.health import serve
 from slurmery.kube.runtime import Runtime
@@ -31,6 +32,7 @@ async def _wired(settings: OperatorSettings, runtime: Runtime) -> AsyncIterator[
             await stack.enter_async_context(webhooks(settings, runtime))
         await stack.enter_async_context(_slinky(settings).open(runtime))
         await stack.enter_async_context(_nebius(settings).open(runtime))
+        _configurator(settings).wire(runtime)
         yield
 
 
@@ -62,4 +64,13 @@ def _nebius(settings: OperatorSettings) -> NebiusDoor:
         topology=Topology(settings.topology_label_prefix, settings.home)
         if settings.reconciles("topology")
         else None,
+    )
+
+
+def _configurator(settings: OperatorSettings) -> Configurator:
+    """NodeConfigurators of slurm.nebius.ai."""
+    return Configurator(
+        namespaces=settings.namespaces,
+        workers=settings.max_concurrent_reconciles,
+        time_limit=settings.reconcile_timeout.total_seconds(),
     )

@@ -22,6 +22,9 @@ class RebooterSettings(ServeSettings):
     eviction_method: Annotated[
         str, Flag("How pods leave; only evict is offered.", NODE, names=(), env="REBOOTER_EVICTION_METHOD")
     ] = "evict"
+    dry_run: Annotated[
+        bool, Flag("Do everything but restart the machine, and go on as if it had been.", NODE)
+    ] = False
 
     def __post_init__(self) -> None:
         if self.eviction_method == "drain":

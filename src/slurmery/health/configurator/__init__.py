@@ -1,0 +1,1 @@
+"""NodeConfigurators: DaemonSets that prepare Kubernetes nodes and bring the rebooter to them."""
