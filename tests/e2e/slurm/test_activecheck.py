@@ -86,17 +86,17 @@ async def checks(scene: Scene, lab: Lab) -> AsyncIterator[None]:
             await running
 
 
-async def run(scene: Scene, name: str = "diag") -> dict[str, Any]:
-    found = await scene.get(ACTIVE_CHECKS, name) or {}
+async def run(scene: Scene) -> dict[str, Any]:
+    found = await scene.get(ACTIVE_CHECKS, "diag") or {}
     return dict(found.get("status", {}).get("slurmJobsStatus") or {})
 
 
-async def becomes(scene: Scene, state: str, name: str = "diag") -> dict[str, Any]:
+async def becomes(scene: Scene, state: str, seconds: float = 60) -> dict[str, Any]:
     async def said() -> dict[str, Any] | None:
-        status = await run(scene, name)
+        status = await run(scene)
         return status if status.get("lastRunStatus") == state else None
 
-    return await until(said, 60)
+    return await until(said, seconds)
 
 
 async def jobs(slurm: SlurmClient, scene: Scene) -> list[str]:
@@ -140,6 +140,19 @@ async def test_a_failing_check_drains_its_node_and_an_admins_drain_stays(
     drained = await reasons(slurm)
     assert drained["n0"].startswith("[node_problem] Failed diag: job ")
     assert drained["n1"] == "bad fan, ana"
+
+
+async def test_a_check_that_hangs_until_its_time_limit_drains_its_node(
+    scene: Scene, lab: Lab, slurm: SlurmClient
+) -> None:
+    hangs = check("#SBATCH --time=1\nsleep 600")
+    hangs["slurmJobSpec"]["maxNumberOfJobs"] = 1
+    await scene.create(ACTIVE_CHECKS, "diag", hangs)
+    async with checks(scene, lab):
+        status = await becomes(scene, "Failed", seconds=240)
+    assert status["lastJobFailReasons"] == ["TIMEOUT TimeLimit"]
+    [reason] = (await reasons(slurm)).values()
+    assert reason.startswith("[node_problem] Failed diag: job ")
 
 
 async def test_a_run_goes_on_where_a_killed_process_left_it(

@@ -138,3 +138,11 @@ def test_a_check_waits_for_its_cluster_and_for_those_it_depends_on() -> None:
     assert waits(later, cluster, {"first": None}) == "ActiveCheck first does not exist."
     assert waits(later, cluster, {"first": open_}) == "ActiveCheck first has not passed."
     assert waits(later, cluster, {"first": done}) == ""
+
+
+def test_a_run_that_1_22_began_is_followed_to_its_end() -> None:
+    old = {"lastJobId": "5", "lastJobName": "diag", "lastJobState": "InProgress"}
+    old["lastJobSubmitTime"] = run.stamp(NOW)
+    told = reported({**old}, ended(run_of({**old}), [job(5, "COMPLETED")], NOW), NOW)
+    assert run_of(told) == Run(NOW, "Complete", (5,))
+    assert told["lastJobState"] == "Complete"

@@ -71,7 +71,9 @@ def wire(runtime: Runtime, settings: Settings, reach: Reach = in_cluster) -> Non
     informers = [*cron_jobs, *(one for each in shared for one in each.informers)]
     applier = Applier(runtime.client, Cached(runtime.client, informers), runtime.discovery)
     reporter = Reporter(runtime.client, runtime.recorder("soperatorchecks"), ACTIVE_CHECKS, timed=True)
-    slurm_jobs = SlurmJobs(runtime.client, Ways(runtime.client, settings.user, reach), settings.limit)
+    ways = Ways(runtime.client, settings.user, reach)
+    caches.clusters.subscribe(lambda old, new: ways.forget(old.key) if old and not new else None)
+    slurm_jobs = SlurmJobs(runtime.client, ways, settings.limit)
     reconcile = Reconcile(runtime.client, caches, applier, reporter, slurm_jobs, every=settings.every)
     # One at a time, or two checks might take the last free place together.
     controller = Controller("activecheck", reconcile, _unreported, time_limit=settings.time_limit)

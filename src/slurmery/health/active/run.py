@@ -164,8 +164,12 @@ def reported(status: dict[str, Any], results: Ended, now: datetime) -> dict[str,
     """The status with what became of the jobs, in the words of both versions."""
     same = status.get("lastRunStatus") == results.state
     since = status.get("lastTransitionTime") if same else stamp(now)
-    name, ids = status.get("lastRunName", ""), status.get("lastRunId", "")
-    fields = _fields(status["lastRunSubmitTime"], name, ids, results, since or stamp(now))
+    # A run that 1.22 began has told of itself in its own words only.
+    name, ids, begin = (
+        status.get(f"lastRun{field}") or status.get(f"lastJob{field}") or ""
+        for field in ("Name", "Id", "SubmitTime")
+    )
+    fields = _fields(begin or stamp(now), name, ids, results, since or stamp(now))
     ends = [job.end_time or 0 for job in (*results.passed, *(job for job, _ in results.failed))]
     if not results.open and any(ends):
         fields["lastJobEndTime"] = stamp(datetime.fromtimestamp(max(ends), UTC))

@@ -47,6 +47,7 @@ _PARTITION: Final = "hidden"
 _BATCH: Final = 50
 _POLL_SECONDS: Final = 10.0
 _SOON_SECONDS: Final = 1.0
+_UNTOLD_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True)
@@ -74,14 +75,15 @@ class SlurmJobs:
         try:
             if run.under_way:
                 return await self._go_on(check, spec, run, status or {})
-            return self._begin(check, spec, run, status, others)
+            return await self._begin(check, spec, run, status, others)
         except (ScheduleError, ScriptError) as error:
-            return Answer(status, (Problem("InvalidSpec", f"{error}."),))
+            # A ConfigMap may be mended without our being told.
+            return Answer(status, (Problem("InvalidSpec", f"{error}."),), _UNTOLD_SECONDS)
         except SlurmError as error:
             words = f"Slurm could not be asked: {error}"
             return Answer(status, (Problem("SlurmUnreachable", words),), _POLL_SECONDS)
 
-    def _begin(
+    async def _begin(
         self,
         check: ActiveCheck,
         spec: ActiveCheckSpec,
@@ -98,6 +100,7 @@ class SlurmJobs:
             return Answer(status, again=(at - now).total_seconds())
         if others >= self.limit:
             return Answer(status, again=_POLL_SECONDS)
+        options(await self._script(check.metadata.namespace, spec), now.timestamp())
         # First it is written that the run has begun; jobs are submitted on the next look.
         return Answer(begun(now, check.metadata.name), again=0.0)
 
@@ -122,7 +125,13 @@ class SlurmJobs:
         if not missing and not known:
             results = Ended(errors=((NO_JOB, "No node can be checked now."),))
             return Answer(reported(status, results, datetime.now(UTC)))
-        script = await self._script(check.metadata.namespace, spec)
+        try:
+            script = await self._script(check.metadata.namespace, spec)
+            options(script, datetime.now(UTC).timestamp())
+        except ScriptError as error:
+            # It was good when the run began. The run ends, lest it keep its place for ever.
+            results = Ended(errors=((NO_JOB, str(error)),))
+            return Answer(reported(status, results, datetime.now(UTC)))
         ids = {job.job_id for job in known}
         refusals: list[str] = []
         for node in missing[:_BATCH]:
