@@ -70,7 +70,8 @@ class Door:
         contents = Contents(runtime.client, caches.metadata)
         links = Links(runtime.client, self.reach, self.intervals)
         crew = Crew(wing, self.namespaces, caches.workloads[STATEFUL_SETS], links)
-        around = Surroundings(caches, contents, crew, runtime.discovery.offers, self.domain)
+        offers, kept = runtime.discovery.offers, self.topology is not None
+        around = Surroundings(caches, contents, crew, offers, self.domain, kept)
         informers = [one for cache in caches.owned.values() for one in cache.informers]
         applier = Applier(runtime.client, Cached(runtime.client, informers), runtime.discovery)
         reporter = Reporter(runtime.client, runtime.recorder("slurm-operator"), SLURM_CLUSTERS)

@@ -2,8 +2,7 @@
 
 import pytest
 
-from slurmery.nebius.config.topology import Place, blocks, topology_conf, tree
-from tests.unit.nebius.clusters import cluster, nodeset
+from slurmery.nebius.config.topology import Place, blocks, tree
 
 
 def at(worker: str, *path: str, fabric: str = "") -> Place:
@@ -129,20 +128,3 @@ def test_workers_that_start_make_one_line() -> None:
     assert lines(*(at(f"worker-{index}") for index in range(10_000))) == [
         "SwitchName=unknown Nodes=worker-[0-9999]"
     ]
-
-
-def test_a_cluster_gets_the_file_that_its_plugin_reads() -> None:
-    assert topology_conf(cluster(slurmNodes__worker__size=3), {"worker-1": {1: "leaf"}}) == (
-        "SwitchName=leaf Nodes=worker-1\n"
-        "SwitchName=root Switches=leaf,unknown\n"
-        "SwitchName=unknown Nodes=worker-[0,2]\n"
-    )
-    fabric = nodeset("gpu", 2, topology__fabric="ib")
-    assert topology_conf(cluster("5.0", (fabric,), slurmConfig__topologyPlugin="topology/tree"), {}) == (
-        "SwitchName=ib Switches=ib.unknown\nSwitchName=ib.unknown Nodes=gpu-[0-1]\n"
-    )
-    block = cluster("5.0", (fabric,), slurmConfig__topologyPlugin="topology/block", topology__blockSize=4)
-    assert topology_conf(block, {"gpu-0": {0: "b1"}}) == (
-        "BlockName=b1 Nodes=gpu-0\nBlockName=ib.unknown Nodes=gpu-1\nBlockSizes=4\n"
-    )
-    assert topology_conf(cluster(slurmConfig__topologyPlugin="topology/flat"), {}) is None

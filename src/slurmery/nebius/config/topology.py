@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from slurmery.nebius.cluster import Cluster
 from slurmery.slurmconf.hostlist import compress, natural
 from slurmery.slurmconf.text import entry, record
 
@@ -38,27 +37,6 @@ class Place:
         tiers = [tier for tier in self.tiers if tier > 0]
         path = tuple(self.tiers.get(tier, "") for tier in range(1, max(tiers, default=0) + 1))
         return tuple(_safe(name) for name in path) if all(path) else ()
-
-
-def topology_conf(cluster: Cluster, tiers: Mapping[str, Mapping[int, str]]) -> str | None:
-    """The file that the cluster's plugin reads, if it reads one; `tiers` are what is known, by worker."""
-    places = [Place(worker, tiers.get(worker, {}), fabric) for worker, fabric in _workers(cluster)]
-    match cluster.spec.slurm_config.topology_plugin:
-        case "topology/tree":
-            return tree(places, always_root=not cluster.is_1_22)
-        case "topology/block":
-            return blocks(places, cluster.spec.topology.block_size)
-    return None
-
-
-def _workers(cluster: Cluster) -> Iterable[tuple[str, str]]:
-    """Every worker that there may be, and its fabric."""
-    own = cluster.spec.slurm_nodes.worker
-    for ordinal in range(own.size if own else 0):
-        yield f"{cluster.names.worker}-{ordinal}", ""
-    for nodeset in cluster.nodesets:
-        for ordinal in range(nodeset.spec.replicas):
-            yield f"{nodeset.name}-{ordinal}", nodeset.spec.topology.fabric
 
 
 def tree(places: Iterable[Place], *, always_root: bool) -> str:

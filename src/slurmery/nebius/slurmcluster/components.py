@@ -5,6 +5,7 @@ What is wrong with one component is that component's problem: the others are bui
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from slurmery.doors import hashes
 from slurmery.doors.conditions import Problem
@@ -17,7 +18,6 @@ from slurmery.nebius.accounting import database, mariadb
 from slurmery.nebius.apparmor import app_armor_profile
 from slurmery.nebius.cluster import Cluster
 from slurmery.nebius.config.slurmdbd import client_certificate, database_password, slurmdbd_conf
-from slurmery.nebius.config.topology import topology_conf
 from slurmery.nebius.configmaps import build as files
 from slurmery.nebius.controller import build as slurmctld
 from slurmery.nebius.errors import SecretError, SpecError
@@ -28,6 +28,7 @@ from slurmery.nebius.rest import build as slurmrestd
 from slurmery.nebius.sconfigcontroller import build as sconfigcontroller
 from slurmery.nebius.secrets import build as keys
 from slurmery.nebius.slurmcluster.observed import Observed
+from slurmery.nebius.topology.places import topology_conf
 from slurmery.nebius.worker import build as worker
 from slurmery.slurmconf.text import TextError
 
@@ -46,6 +47,9 @@ class Component:
     wanted: int = 0
     enabled: bool = True
 
+
+# The plugins that read topology.conf.
+_DRAWN: Final = ("topology/tree", "topology/block")
 
 Built = Callable[[Cluster, Observed, "Versions"], Component]
 
@@ -101,9 +105,9 @@ def _attempt(name: str, build: Built, cluster: Cluster, observed: Observed, vers
 
 def _common(cluster: Cluster, observed: Observed, _: Versions) -> Component:
     found: list[Desired] = [*files.slurm_configs(cluster, files.slurm_files(cluster))]
-    # slurmctld does not start without the file. Where workers stand in the network is not known here.
-    if (topology := topology_conf(cluster, {})) is not None:
-        found += files.topology(cluster, topology)
+    # slurmctld does not start without the file; where nobody knows the network, all stand at one switch.
+    if cluster.spec.slurm_config.topology_plugin in _DRAWN and not observed.topology_kept:
+        found += files.topology(cluster, topology_conf(cluster, {}, {}))
     fresh = observed.fresh
     if fresh.munge_key:
         found.append(keys.munge_key(cluster, fresh.munge_key))

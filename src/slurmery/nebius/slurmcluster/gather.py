@@ -32,13 +32,15 @@ _OPTIONAL = (names.MARIADBS, names.POD_MONITORS, names.APP_ARMOR_PROFILES)
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Where a gathering looks. `offers` is whether the API server has a resource; `domain` is that of DNS."""
+    """Where a gathering looks. `offers` is whether the API server has a resource; `domain` is that of DNS;
+    `topology_kept` is whether somebody else keeps topology.conf."""
 
     caches: Caches
     contents: Contents
     crew: Crew
     offers: Offers
     domain: str
+    topology_kept: bool = False
 
 
 async def gather(around: Surroundings, resource: SlurmCluster) -> Observed:
@@ -73,6 +75,7 @@ async def gather(around: Surroundings, resource: SlurmCluster) -> Observed:
         born_bare=bare,
         fresh=fresh,
         domain=around.domain,
+        topology_kept=around.topology_kept,
         workers=around.crew.look(own) if own else None,
         left=left,
         silence=around.crew.links.silence(wanted),

@@ -48,7 +48,7 @@ class Observed:
     does not exist is not in them. `rollouts` are by the resource and name of the workload. `said` are the
     reasons of its own conditions as they are now. `offers` is whether a resource is served here. `workers` is
     what becomes of its own workers, `left` how many there are, with those of its NodeSets, and `silence` why
-    Slurm says nothing of them.
+    Slurm says nothing of them. `topology_kept` is whether somebody else keeps topology.conf.
     """
 
     secrets: Mapping[str, Content] = field(default_factory=dict, repr=False)
@@ -65,3 +65,4 @@ class Observed:
     silence: str = ""
     fresh: Fresh = field(default_factory=Fresh)
     domain: str = "cluster.local"
+    topology_kept: bool = False
