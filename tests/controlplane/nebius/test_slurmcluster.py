@@ -13,8 +13,13 @@ from tests.unit.nebius.clusters import changed, manifest
 
 
 def orion(**changes: Any) -> dict[str, Any]:
-    # Pods need a PriorityClass that exists, and this API server has none of its chart's.
-    plain = {"populateJail__priorityClass": None, "secrets__sshdKeysName": None}
+    # Pods need a PriorityClass that exists, and this API server has none of its chart's; a NodePort is for one
+    # Service only, and tests run side by side.
+    plain = {
+        "populateJail__priorityClass": None,
+        "secrets__sshdKeysName": None,
+        "slurmNodes__login__sshdServiceNodePort": None,
+    }
     given = changed(manifest("1.22", "SlurmCluster"), {**plain, **changes})
     return dict(given["spec"])
 
