@@ -13,8 +13,8 @@ from tests.unit.nebius.clusters import changed, manifest
 
 
 def orion(**changes: Any) -> dict[str, Any]:
-    # Pods need a PriorityClass that exists, and this API server has none of its chart's; a NodePort is for one
-    # Service only, and tests run side by side.
+    # Pods need a PriorityClass that exists, and this API server has none of its chart's. A NodePort is for
+    # one Service only, and tests run side by side.
     plain = {
         "populateJail__priorityClass": None,
         "secrets__sshdKeysName": None,
