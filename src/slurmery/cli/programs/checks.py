@@ -1,9 +1,59 @@
-"""`slurmery checks`: watches over nodes and runs ActiveChecks."""
+"""`slurmery checks`: watches over nodes and runs ActiveChecks.
+
+A list of wings, each switched on with the names of `--controllers`; all of them share the ways to Slurm.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
 
 from slurmery.cli import process
 from slurmery.cli.settings.checks import ChecksSettings
+from slurmery.health.clusters import Slurms
+from slurmery.health.repair import policy as names
+from slurmery.health.repair.model import Half
+from slurmery.health.repair.policy import Policy, Response
+from slurmery.health.repair.policyfile import PolicyError, laid_over
+from slurmery.health.repair.program import Repair
+from slurmery.health.workers import WorkerPods
+from slurmery.kube.errors import ConfigError
+from slurmery.kube.runtime import Runtime
 
 
 def run(settings: ChecksSettings) -> None:
-    """Lead, or wait to; there are no checks yet."""
-    process.run(settings, process.nothing_to_do, sync=settings.cache_sync_timeout)
+    """Lead, or wait to; watch until told to stop."""
+    process.run(settings, partial(_wired, settings, policy(settings)), sync=settings.cache_sync_timeout)
+
+
+@asynccontextmanager
+async def _wired(settings: ChecksSettings, rules: Policy, runtime: Runtime) -> AsyncIterator[None]:
+    on = settings.controllers.on
+    slurms = Slurms(runtime, settings.namespaces)
+    pods = WorkerPods(runtime, settings.namespaces)
+    if on("slurmapiclients"):
+        slurms.wire()
+    if halves := frozenset(half for half in Half if on(half)):
+        Repair(rules, halves, settings.reconcile_timeout.total_seconds()).wire(runtime, slurms, pods)
+    try:
+        yield
+    finally:
+        await slurms.close()
+
+
+def policy(settings: ChecksSettings) -> Policy:
+    """What the flags and the file come to. Raises ConfigError if the file is no policy."""
+    conditions = dict.fromkeys((*settings.maintenance_condition_type, names.HARDWARE), Response.REPLACE)
+    rules = Policy(
+        conditions=conditions,
+        replaces=settings.enable_node_replacement,
+        budget=settings.repair_budget,
+        deletes_not_ready=settings.delete_not_ready_nodes,
+        not_ready_seconds=settings.not_ready_timeout.total_seconds(),
+        spared=dict(settings.maintenance_ignore_node_labels),
+    )
+    if settings.policy is None:
+        return rules
+    try:
+        return laid_over(rules, settings.policy.read_text())
+    except (OSError, UnicodeDecodeError, PolicyError) as error:
+        raise ConfigError(f"--policy {settings.policy}: {error}") from None
