@@ -166,6 +166,14 @@ class Stage:
 
         await until(look)
 
+    async def asked(self, *numbers: int) -> list[int]:
+        """Wait until the rebooter is asked to take some of these nodes."""
+
+        async def look() -> list[int]:
+            return [number for number in numbers if names.DRAIN in await self.conditions(number)]
+
+        return await until(look, 40)
+
     async def there(self, number: int) -> bool:
         try:
             await self.client.get(NODES, Key("", self.host(number)))
