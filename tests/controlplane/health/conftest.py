@@ -43,7 +43,7 @@ async def slurm() -> AsyncIterator[Slurm]:
 
 
 @pytest.fixture
-async def stage(plane: ControlPlane, slurm: Slurm) -> AsyncIterator[Stage]:
+async def stage(plane: ControlPlane, slurm: Slurm) -> AsyncIterator[Stage[Slurm]]:
     """A namespace of the test's own; its nodes go with it."""
     name = f"test-{uuid.uuid4().hex[:8]}"
     async with Client(config.load(plane.kubeconfig)) as client:
@@ -60,7 +60,7 @@ async def stage(plane: ControlPlane, slurm: Slurm) -> AsyncIterator[Stage]:
 
 
 @pytest.fixture
-async def checks(stage: Stage) -> AsyncIterator[Checks]:
+async def checks(stage: Stage[Slurm]) -> AsyncIterator[Checks]:
     """The repair at work; the test may kill it and start it again."""
     checks = Checks(stage)
     checks.start()

@@ -5,18 +5,20 @@ jobs on them, and does what it is told.
 """
 
 import asyncio
+import base64
 import json
 import time
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from dev.controlplane import ControlPlane
-from slurmery.health.clusters import Slurms
 from slurmery.health.repair import policy as names
 from slurmery.health.repair.policy import Policy
 from slurmery.health.repair.program import Repair
-from slurmery.health.workers import WorkerPods
+from slurmery.health.storage.program import Watch
+from slurmery.health.world import world
 from slurmery.kube import config
 from slurmery.kube.client import Client
 from slurmery.kube.errors import NotFoundError
@@ -42,6 +44,7 @@ class Slurm(Nodes):
 
     jobs: dict[str, int] = field(default_factory=dict)
     words: list[tuple[str, Object]] = field(default_factory=list)
+    heard: list[Callable[[], None]] = field(default_factory=list)
 
     def says(self, name: str, *state: str, reason: str = "", **more: Any) -> None:
         kept = {key: self.nodes[name][key] for key in ("instance_id",) if name in self.nodes}
@@ -54,6 +57,11 @@ class Slurm(Nodes):
             "reason": reason,
             "reason_changed_at": now,
         }
+
+    def registers(self, name: str, host: str) -> None:
+        """A slurmd reports from a Kubernetes node; a drain outlives that."""
+        known = self.nodes.get(name, {"state": ["IDLE"], "reason": "", "reason_changed_at": None})
+        self.nodes[name] = {**known, "name": name, "instance_id": host}
 
     def runs(self, name: str, job: int) -> None:
         """Let a job run there."""
@@ -78,12 +86,27 @@ class Slurm(Nodes):
     def _update(self, name: str, update: Object) -> None:
         self.words.append((name, update))
         super()._update(name, update)
+        for told in self.heard:
+            told()
 
 
-class Stage:
+class AnySlurm(Protocol):
+    """What a stage needs of a Slurm, real or not."""
+
+    url: str
+
+    def registers(self, name: str, host: str) -> None: ...
+    def drained(self, name: str) -> bool: ...
+    def reason(self, name: str) -> str: ...
+
+
+S = TypeVar("S", bound=AnySlurm)
+
+
+class Stage(Generic[S]):
     """One namespace with a SlurmCluster."""
 
-    def __init__(self, plane: ControlPlane, client: Client, namespace: str, slurm: Slurm) -> None:
+    def __init__(self, plane: ControlPlane, client: Client, namespace: str, slurm: S) -> None:
         self.plane = plane
         self.client = client
         self.namespace = namespace
@@ -94,21 +117,25 @@ class Stage:
         """Nodes belong to no namespace: their names tell whose they are."""
         return f"{self.namespace}-node-{number}"
 
-    async def cluster(self) -> None:
+    async def cluster(self, key: bytes = b"key") -> None:
+        data = {"rest_jwt.key": base64.b64encode(key).decode()}
         head = {"apiVersion": "v1", "kind": "Secret"}
         secret = {"name": f"{CLUSTER}-rest-jwt-key", "namespace": self.namespace}
-        await self.client.create(SECRETS, {**head, "metadata": secret, "data": {"rest_jwt.key": "a2V5"}})
+        await self.client.create(SECRETS, {**head, "metadata": secret, "data": data})
         cluster = manifest("1.22", "SlurmCluster")
         metadata = {"name": CLUSTER, "namespace": self.namespace}
         await self.client.create(SLURM_CLUSTERS, {**cluster, "metadata": metadata})
 
-    async def node(self, number: int, *, workers: int = 1, **labels: str) -> str:
+    async def node(self, number: int, *, workers: int = 1, address: str = "") -> str:
         """A Kubernetes node with so many workers, which Slurm knows and has nothing to do for."""
         name = self.host(number)
         self._hosts.add(name)
-        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
         await self.client.create(NODES, node)
         await self.say(number, names.READY, "True", "KubeletReady")
+        if address:
+            patch = {"status": {"addresses": [{"type": "InternalIP", "address": address}]}}
+            await self.client.patch(NODES, Key("", name), patch, subresource="status")
         for index in range(workers):
             await self.worker(f"worker-{number}{index or ''}", name)
         return name
@@ -125,11 +152,25 @@ class Stage:
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {"name": name, "namespace": self.namespace, "labels": labels},
-            "spec": {"nodeName": host, "containers": [{"name": "slurmd", "image": "slurmd"}]},
+            "spec": {
+                "nodeName": host,
+                "containers": [
+                    {
+                        "name": "slurmd",
+                        "image": "slurmd",
+                        "resources": {"limits": {"ephemeral-storage": "10Gi"}},
+                    }
+                ],
+            },
         }
         await self.client.create(PODS, pod)
-        known = self.slurm.nodes.get(name, {"state": ["IDLE"], "reason": "", "reason_changed_at": None})
-        self.slurm.nodes[name] = {**known, "name": name, "instance_id": host}
+        self.slurm.registers(name, host)
+
+    async def runs(self, pod: str) -> str:
+        """Let a pod run; its uid."""
+        key, patch = Key(self.namespace, pod), {"status": {"phase": "Running"}}
+        answer = await self.client.patch(PODS, key, patch, subresource="status")
+        return str(answer["metadata"]["uid"])
 
     async def evict(self, *pods: str) -> None:
         for name in pods:
@@ -225,12 +266,16 @@ class Stage:
 class Checks:
     """The program in this event loop; it can be killed and started again at any time."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage[Any]) -> None:
         self.policy = Policy()
         self._stage = stage
+        self.lives = 0
+        self._dies = False
+        self._watch: Watch | None = None
         self._running: asyncio.Task[None] | None = None
 
-    def start(self, **changes: Any) -> None:
+    def start(self, *, watch: Watch | None = None, **changes: Any) -> None:
+        self._watch = watch or self._watch
         self.policy = replace(self.policy, **changes)
         self._running = asyncio.create_task(self._run())
 
@@ -244,14 +289,33 @@ class Checks:
         await self.kill()
         self.start(**changes)
 
+    async def mortal(self) -> None:
+        """From now on it dies after each of its writes, whoever they were to, and is started anew."""
+        self.lives = 0
+        self._dies = True
+        await self.restart()
+
+    def die(self) -> None:
+        """What was just written stays; whatever the program knew is gone."""
+        if self._dies and self._running:
+            self._running.cancel()
+            self.lives += 1
+            self.start()
+
+    def _observe(self, method: str, resource: str, _code: str, _seconds: float) -> None:
+        if method != "GET" and resource != "events":
+            asyncio.get_running_loop().call_soon(self.die)
+
     async def _run(self) -> None:
-        namespaces = (self._stage.namespace,)
-        async with Client(config.load(self._stage.plane.kubeconfig), user_agent=AGENT) as client:
+        loaded, namespaces = config.load(self._stage.plane.kubeconfig), (self._stage.namespace,)
+        async with Client(loaded, user_agent=AGENT, observe=self._observe) as client:
             runtime = Runtime(client, "test", Listen())
-            slurms = Slurms(runtime, namespaces, reach=lambda _: self._stage.slurm.url, intervals=INTERVALS)
-            slurms.wire()
-            Repair(self.policy).wire(runtime, slurms, WorkerPods(runtime, namespaces))
+            around = world(runtime, namespaces, reach=lambda _: self._stage.slurm.url, intervals=INTERVALS)
+            around.slurms.wire()
+            Repair(self.policy).wire(runtime, around)
+            watching = self._watch.open(runtime, around) if self._watch else nullcontext()
             try:
-                await runtime.run()
+                async with watching:
+                    await runtime.run()
             finally:
-                await slurms.close()
+                await around.slurms.close()

@@ -8,12 +8,14 @@ import pytest
 from slurmery.health.repair import policy as names
 from slurmery.health.repair.policy import Response
 
-from .stage import CLUSTER, Checks, Stage
+from .stage import CLUSTER, Checks, Slurm, Stage
 
 MAINTENANCE = "NebiusMaintenanceScheduled"
 
 
-async def test_a_node_is_replaced_when_its_running_job_has_finished(stage: Stage, checks: Checks) -> None:
+async def test_a_node_is_replaced_when_its_running_job_has_finished(
+    stage: Stage[Slurm], checks: Checks
+) -> None:
     host = await stage.node(0)
     stage.slurm.runs("worker-0", 7)
     await stage.say(0, MAINTENANCE, "True")
@@ -34,7 +36,7 @@ async def test_a_node_is_replaced_when_its_running_job_has_finished(stage: Stage
     await stage.undrained("worker-0")
 
 
-async def test_a_failed_kill_leads_through_a_reboot_and_back(stage: Stage, checks: Checks) -> None:
+async def test_a_failed_kill_leads_through_a_reboot_and_back(stage: Stage[Slurm], checks: Checks) -> None:
     await stage.node(0, workers=2)
     stage.slurm.says("worker-0", "IDLE", "DRAIN", reason="Kill task failed")
     await stage.drained("worker-01", names.REBOOT_REASON)
@@ -51,7 +53,7 @@ async def test_a_failed_kill_leads_through_a_reboot_and_back(stage: Stage, check
     assert await stage.there(0)
 
 
-async def test_an_administrators_drain_is_left_alone(stage: Stage, checks: Checks) -> None:
+async def test_an_administrators_drain_is_left_alone(stage: Stage[Slurm], checks: Checks) -> None:
     await stage.node(0, workers=2)
     stage.slurm.says("worker-0", "IDLE", "DRAIN", reason="bad fan, ana")
     await stage.say(0, MAINTENANCE, "True")
@@ -63,7 +65,7 @@ async def test_an_administrators_drain_is_left_alone(stage: Stage, checks: Check
 
 
 async def test_a_failed_health_check_marks_the_node_without_any_rebooter(
-    stage: Stage, checks: Checks
+    stage: Stage[Slurm], checks: Checks
 ) -> None:
     await stage.node(0)
     stage.slurm.says("worker-0", "IDLE", "DRAIN", reason="[node_problem] gpu_health: GPU 3: XID 79")
@@ -72,7 +74,7 @@ async def test_a_failed_health_check_marks_the_node_without_any_rebooter(
     assert stage.slurm.reason("worker-0") == "[node_problem] gpu_health: GPU 3: XID 79"
 
 
-async def test_nodes_without_workers_are_never_deleted(stage: Stage, checks: Checks) -> None:
+async def test_nodes_without_workers_are_never_deleted(stage: Stage[Slurm], checks: Checks) -> None:
     await checks.restart(deletes_not_ready=True, not_ready_seconds=2.0, budget=3)
     await stage.node(0, workers=0)
     await stage.node(1)
@@ -85,7 +87,7 @@ async def test_nodes_without_workers_are_never_deleted(stage: Stage, checks: Che
     assert await stage.there(0)
 
 
-async def test_a_silent_node_goes_after_its_time_and_its_jobs(stage: Stage, checks: Checks) -> None:
+async def test_a_silent_node_goes_after_its_time_and_its_jobs(stage: Stage[Slurm], checks: Checks) -> None:
     await checks.restart(deletes_not_ready=True, not_ready_seconds=2.0)
     host = await stage.node(0)
     stage.slurm.runs("worker-0", 7)
@@ -97,7 +99,7 @@ async def test_a_silent_node_goes_after_its_time_and_its_jobs(stage: Stage, chec
     await stage.gone(0)
 
 
-async def test_the_budget_holds_until_the_deleted_node_is_back(stage: Stage, checks: Checks) -> None:
+async def test_the_budget_holds_until_the_deleted_node_is_back(stage: Stage[Slurm], checks: Checks) -> None:
     hosts = [await stage.node(number) for number in range(3)]
     for number in range(3):
         await stage.say(number, MAINTENANCE, "True")
@@ -122,7 +124,9 @@ async def test_the_budget_holds_until_the_deleted_node_is_back(stage: Stage, che
     assert len(await stage.asked(*rest)) == 1
 
 
-async def test_a_silent_slurm_stops_the_repair_and_breaks_nothing(stage: Stage, checks: Checks) -> None:
+async def test_a_silent_slurm_stops_the_repair_and_breaks_nothing(
+    stage: Stage[Slurm], checks: Checks
+) -> None:
     host = await stage.node(0)
     await stage.say(0, MAINTENANCE, "True")
     await stage.drained("worker-0", names.REPLACEMENT_REASON)
@@ -133,7 +137,9 @@ async def test_a_silent_slurm_stops_the_repair_and_breaks_nothing(stage: Stage, 
     await stage.says(0, names.DRAIN, "True", names.NEED_DRAIN)
 
 
-async def test_a_condition_of_another_vendor_drains_and_gives_back(stage: Stage, checks: Checks) -> None:
+async def test_a_condition_of_another_vendor_drains_and_gives_back(
+    stage: Stage[Slurm], checks: Checks
+) -> None:
     await checks.restart(conditions={"KernelDeadlock": Response.DRAIN})
     await stage.node(0)
     await stage.say(0, "KernelDeadlock", "True", "DockerHung")
@@ -143,7 +149,7 @@ async def test_a_condition_of_another_vendor_drains_and_gives_back(stage: Stage,
     assert set(await stage.conditions(0)) == {"KernelDeadlock", names.READY}
 
 
-async def test_heartbeats_cost_nothing(stage: Stage, checks: Checks) -> None:
+async def test_heartbeats_cost_nothing(stage: Stage[Slurm], checks: Checks) -> None:
     await stage.node(0)
     await stage.say(0, MAINTENANCE, "True")
     await stage.says(0, names.DRAIN, "True", names.NEED_DRAIN)
@@ -156,7 +162,9 @@ async def test_heartbeats_cost_nothing(stage: Stage, checks: Checks) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_killed_at_any_moment_the_repair_goes_on(stage: Stage, checks: Checks, seed: int) -> None:
+async def test_killed_at_any_moment_the_repair_goes_on(
+    stage: Stage[Slurm], checks: Checks, seed: int
+) -> None:
     chance = random.Random(seed)
     over = asyncio.Event()
 
@@ -186,3 +194,29 @@ async def test_killed_at_any_moment_the_repair_goes_on(stage: Stage, checks: Che
     await killer
     assert stage.slurm.reason("worker-01") == "bad fan, ana"
     assert {name for name, _ in stage.slurm.words} == {"worker-0"}
+
+
+async def test_a_program_that_dies_after_each_write_still_gets_there(
+    stage: Stage[Slurm], checks: Checks
+) -> None:
+    stage.slurm.heard.append(checks.die)
+    await checks.mortal()
+    await stage.node(0, workers=2)
+    stage.slurm.runs("worker-0", 7)
+    stage.slurm.says("worker-01", "IDLE", "DRAIN", reason="[node_problem] gpu_health: XID 79")
+    await stage.drained("worker-0", "[node_problem] gpu_health: XID 79")
+    stage.slurm.ends("worker-0")
+    await stage.says(0, names.HARDWARE, "True", "GpuHealth")
+    await stage.says(0, names.MAINTENANCE, "True", names.DRAINING)
+    await stage.says(0, names.DRAIN, "True", names.NEED_DRAIN)
+    await stage.evict("worker-0", "worker-01")
+    await stage.say(0, names.DRAIN, "True", names.DRAINED)
+    await stage.gone(0)
+    await asyncio.sleep(1.1)  # Slurm and Kubernetes tell times in whole seconds
+    await stage.node(1, workers=0)
+    await stage.worker("worker-0", stage.host(1))
+    await stage.worker("worker-01", stage.host(1))
+    await stage.undrained("worker-0")
+    await stage.undrained("worker-01")
+    assert checks.lives >= 7
+    assert sorted(name for name, _ in stage.slurm.words) == ["worker-0", "worker-0", "worker-01"]

@@ -4,18 +4,20 @@ A list of wings, each switched on with the names of `--controllers`; all of them
 """
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
 from slurmery.cli import process
 from slurmery.cli.settings.checks import ChecksSettings
-from slurmery.health.clusters import Slurms
 from slurmery.health.repair import policy as names
 from slurmery.health.repair.model import Half
 from slurmery.health.repair.policy import Policy, Response
 from slurmery.health.repair.policyfile import PolicyError, laid_over
 from slurmery.health.repair.program import Repair
-from slurmery.health.workers import WorkerPods
+from slurmery.health.storage.decide import Thresholds
+from slurmery.health.storage.kubelet import Ways
+from slurmery.health.storage.program import Watch
+from slurmery.health.world import world
 from slurmery.kube.errors import ConfigError
 from slurmery.kube.runtime import Runtime
 
@@ -27,17 +29,33 @@ def run(settings: ChecksSettings) -> None:
 
 @asynccontextmanager
 async def _wired(settings: ChecksSettings, rules: Policy, runtime: Runtime) -> AsyncIterator[None]:
-    on = settings.controllers.on
-    slurms = Slurms(runtime, settings.namespaces)
-    pods = WorkerPods(runtime, settings.namespaces)
-    if on("slurmapiclients"):
-        slurms.wire()
-    if halves := frozenset(half for half in Half if on(half)):
-        Repair(rules, halves, settings.reconcile_timeout.total_seconds()).wire(runtime, slurms, pods)
-    try:
+    on, around = settings.controllers.on, world(runtime, settings.namespaces)
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(around.slurms.close)
+        if on("slurmapiclients"):
+            around.slurms.wire()
+        if halves := frozenset(half for half in Half if on(half)):
+            Repair(rules, halves, settings.reconcile_timeout.total_seconds()).wire(runtime, around)
+        if on("podephemeralstoragecheck"):
+            await stack.enter_async_context(_storage(settings).open(runtime, around))
         yield
-    finally:
-        await slurms.close()
+
+
+def _storage(settings: ChecksSettings) -> Watch:
+    return Watch(
+        Thresholds(settings.ephemeral_storage_threshold, settings.ephemeral_storage_resume_threshold),
+        Ways(
+            port=settings.kubelet_port,
+            seconds=settings.kubelet_request_timeout.total_seconds(),
+            connections=settings.kubelet_max_idle_conns,
+            unchecked=settings.kubelet_insecure_skip_tls_verify,
+            authority=settings.kubelet_ca_file,
+            server_name=settings.kubelet_tls_server_name,
+        ),
+        interval=settings.requeue_after_pod_ephemeral_storage_check.total_seconds(),
+        workers=settings.pod_ephemeral_max_concurrent_reconciles,
+        time_limit=settings.pod_ephemeral_reconcile_timeout.total_seconds(),
+    )
 
 
 def policy(settings: ChecksSettings) -> Policy:

@@ -9,19 +9,18 @@ from slurmery.health.repair.decide import held
 from slurmery.health.repair.model import Condition, Machine
 from slurmery.health.views import Host
 from slurmery.kube.controller import Controller
-from slurmery.kube.meta import Key, Selection
-from slurmery.kube.resources import NODES
-from slurmery.kube.runtime import Runtime
+from slurmery.kube.informer import Informer
+from slurmery.kube.meta import Key
 
 
 class Machines:
     """All of them. `held` are the names of those that the repairers have in hand."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, hosts: Informer[Host]) -> None:
         self.held: set[str] = set()
         self.there = 0
         """Grows whenever a node comes or goes."""
-        self._cache = runtime.informer(Selection(NODES), Host)
+        self._cache = hosts
         self._ahead: dict[str, Host] = {}
         self._deleted: dict[str, str] = {}
         self._cache.subscribe(self._learn)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from slurmery.health.clusters import Slurms, unreported
+from slurmery.health.clusters import unreported
 from slurmery.health.repair import policy as names
 from slurmery.health.repair.act import Act
 from slurmery.health.repair.gather import Gather
@@ -14,7 +14,7 @@ from slurmery.health.repair.model import Half
 from slurmery.health.repair.policy import Policy
 from slurmery.health.repair.reconcile import Reconcile
 from slurmery.health.views import Host, WorkerPod
-from slurmery.health.workers import WorkerPods
+from slurmery.health.world import World
 from slurmery.kube.controller import Controller
 from slurmery.kube.runtime import Runtime
 
@@ -29,9 +29,9 @@ class Repair:
     halves: frozenset[Half] = frozenset(Half)
     time_limit: float = 180.0
 
-    def wire(self, runtime: Runtime, slurms: Slurms, pods: WorkerPods) -> None:
-        """Give the runtime its caches and its controller."""
-        machines = Machines(runtime)
+    def wire(self, runtime: Runtime, world: World) -> None:
+        """Give the runtime its controller."""
+        machines, pods, slurms = Machines(world.hosts), world.pods, world.slurms
         gather = Gather(machines, pods, slurms, self.policy)
         recorder = runtime.recorder("soperatorchecks")
         act = Act(runtime.client, slurms, machines, recorder, self.halves)
