@@ -17,6 +17,7 @@ from slurmery.doors.conditions import Problem
 from slurmery.doors.key import KeySecret
 from slurmery.doors.views import Custom, read
 from slurmery.health.ref import Ref
+from slurmery.health.words import Word, tell
 from slurmery.kube.controller import Controller, Result, TerminalError, not_only_status
 from slurmery.kube.events import Regarding
 from slurmery.kube.meta import Key, Resource, Selection
@@ -26,7 +27,7 @@ from slurmery.nebius.kinds import SLURM_CLUSTERS
 from slurmery.slinky.kinds import CONTROLLERS, REST_APIS
 from slurmery.slinky.links import in_cluster
 from slurmery.slinky.nodeset.observe import FRESH_SECONDS, Slurm
-from slurmery.slinky.nodeset.words import Told, Word, tell
+from slurmery.slinky.nodeset.words import Told
 from slurmery.slinky.references import USES, uses
 from slurmery.slurm.client import SlurmClient
 from slurmery.slurm.clusters import Clusters, Endpoint
@@ -87,6 +88,16 @@ class Slurms:
     def all(self) -> tuple[Ref, ...]:
         """Those that are followed."""
         return tuple(self._refs.values())
+
+    def blind(self) -> Ref | None:
+        """One of those that ought to be followed and have not told of their nodes since we started."""
+        for resource in (SLURM_CLUSTERS, CONTROLLERS):
+            for informer in self._caches[resource].informers:
+                for view in informer.store.all():
+                    ref = Ref(resource, view.key)
+                    if self.snapshot(ref).nodes.taken_at == NEVER and self._reach(ref):
+                        return ref
+        return None
 
     def client(self, ref: Ref) -> SlurmClient | None:
         """Who speaks to it; None if nobody can."""

@@ -42,7 +42,7 @@ INTERVALS = {Part.NODES: 0.5, Part.JOBS: 0.5}
 class Slurm(Nodes):
     """Nodes by name, each with the Kubernetes node that it is on, and the jobs on them."""
 
-    jobs: dict[str, int] = field(default_factory=dict)
+    running: dict[str, int] = field(default_factory=dict)
     words: list[tuple[str, Object]] = field(default_factory=list)
     heard: list[Callable[[], None]] = field(default_factory=list)
 
@@ -65,12 +65,12 @@ class Slurm(Nodes):
 
     def runs(self, name: str, job: int) -> None:
         """Let a job run there."""
-        self.jobs[name] = job
+        self.running[name] = job
         self._state(name, "ALLOCATED")
 
     def ends(self, name: str) -> None:
         """Let its job end."""
-        del self.jobs[name]
+        del self.running[name]
         self._state(name, "IDLE")
 
     def _state(self, name: str, base: str) -> None:
@@ -78,10 +78,12 @@ class Slurm(Nodes):
         self.nodes[name]["state"] = [base, *flags]
 
     def _answer(self, method: str, path: str, body: bytes) -> Object:
-        running = [
-            {"job_id": job, "job_state": ["RUNNING"], "nodes": name} for name, job in self.jobs.items()
+        self.jobs = [
+            {"job_id": job, "job_state": ["RUNNING"], "nodes": name} for name, job in self.running.items()
         ]
-        return {**super()._answer(method, path, body), "jobs": running}
+        answer = super()._answer(method, path, body)
+        kind, name = path.split("/")[3], path.rpartition("/")[2]
+        return {**answer, "nodes": [self.nodes[name]]} if kind == "node" else answer
 
     def _update(self, name: str, update: Object) -> None:
         self.words.append((name, update))
@@ -93,7 +95,8 @@ class Slurm(Nodes):
 class AnySlurm(Protocol):
     """What a stage needs of a Slurm, real or not."""
 
-    url: str
+    @property
+    def url(self) -> str: ...
 
     def registers(self, name: str, host: str) -> None: ...
     def drained(self, name: str) -> bool: ...

@@ -38,6 +38,10 @@ def drained(reason: str, since: float = 5_000.0, **changes: object) -> Worker:
     return worker(**{"drains": True, "drained": True, "reason": reason, "reason_since": since, **changes})
 
 
+def resumed(*workers: Worker) -> tuple[ResumeWorker, ...]:
+    return tuple(ResumeWorker(each.cluster, each.name, each.reason) for each in workers)
+
+
 TRUE = Condition("True", since=4_000.0)
 ON_ITS_WAY = {"MaintenanceScheduled": TRUE, names.MAINTENANCE: TRUE}
 
@@ -79,7 +83,7 @@ def test_the_budget_holds_the_next_node_back() -> None:
 
 def test_a_worker_on_its_new_machine_is_resumed_and_an_admins_is_not() -> None:
     ours, theirs = drained(names.REPLACEMENT_REASON), drained("bad fan, ana", name="worker-4")
-    assert decide(machine(), (ours, theirs), POLICY, 0, NOW).actions == (ResumeWorker(ORION, "worker-3"),)
+    assert decide(machine(), (ours, theirs), POLICY, 0, NOW).actions == resumed(ours)
 
 
 def test_a_kill_that_failed_leads_to_a_reboot_and_back() -> None:
@@ -101,10 +105,7 @@ def test_a_kill_that_failed_leads_to_a_reboot_and_back() -> None:
         (kind, "False") for kind in (names.REBOOT, names.DRAIN, names.DEGRADED)
     }
     after = machine(**{names.DEGRADED: Condition("False", names.REBOOTED, since=7_000.0)})
-    assert decide(after, both, POLICY, 0, NOW).actions == (
-        ResumeWorker(ORION, "worker-3"),
-        ResumeWorker(ORION, "worker-4"),
-    )
+    assert decide(after, both, POLICY, 0, NOW).actions == resumed(*both)
 
 
 def test_a_failed_health_check_marks_the_machine_once_its_jobs_are_done() -> None:
@@ -119,7 +120,7 @@ def test_a_failed_health_check_marks_the_machine_once_its_jobs_are_done() -> Non
 
 def test_a_health_drain_older_than_the_machine_is_over() -> None:
     old = drained("[node_problem] gpu_health: XID 79", since=50.0)
-    assert decide(machine(), (old,), POLICY, 0, NOW).actions == (ResumeWorker(ORION, "worker-3"),)
+    assert decide(machine(), (old,), POLICY, 0, NOW).actions == resumed(old)
 
 
 def test_a_condition_of_another_vendor_may_only_drain_and_is_undone_when_it_passes() -> None:
@@ -128,7 +129,7 @@ def test_a_condition_of_another_vendor_may_only_drain_and_is_undone_when_it_pass
     assert drain == DrainWorker(ORION, "worker-3", "[node_condition] KernelDeadlock")
     there = drained("[node_condition] KernelDeadlock")
     assert not decide(machine(KernelDeadlock=TRUE), (there,), drains, 0, NOW).actions
-    assert decide(machine(), (there,), drains, 0, NOW).actions == (ResumeWorker(ORION, "worker-3"),)
+    assert decide(machine(), (there,), drains, 0, NOW).actions == resumed(there)
 
 
 def test_a_silent_machine_goes_only_if_wanted_and_when_its_workers_are_drained() -> None:
@@ -144,7 +145,7 @@ def test_a_silent_machine_goes_only_if_wanted_and_when_its_workers_are_drained()
     assert not decide(silent, (gone,), wanted, 1, NOW).actions
     (deletion,) = decide(silent, (gone,), wanted, 0, NOW).actions
     assert isinstance(deletion, DeleteMachine)
-    assert decide(machine(), (gone,), wanted, 0, NOW).actions == (ResumeWorker(ORION, "worker-3"),)
+    assert decide(machine(), (gone,), wanted, 0, NOW).actions == resumed(gone)
     soon = machine(Ready=Condition("Unknown", since=NOW - 800))
     assert decide(soon, (worker(),), wanted, 0, NOW).again == 100.0
 
@@ -165,13 +166,13 @@ def test_a_condition_may_ask_for_one_reboot_and_no_more() -> None:
     (drain,) = decide(machine(KernelDeadlock=TRUE), (worker(),), reboots, 0, NOW).actions
     assert drain == DrainWorker(ORION, "worker-3", "[node_condition] KernelDeadlock")
     there = (drained("[node_condition] KernelDeadlock"),)
-    assert decide(machine(), there, reboots, 0, NOW).actions == (ResumeWorker(ORION, "worker-3"),)
+    assert decide(machine(), there, reboots, 0, NOW).actions == resumed(*there)
     (degraded,) = decide(machine(KernelDeadlock=TRUE), there, reboots, 0, NOW).actions
     assert isinstance(degraded, SetCondition)
     assert degraded == (names.DEGRADED, "True", names.NEED_REBOOT, "KernelDeadlock is True.")
     rebooted = {names.DEGRADED: Condition("False", names.REBOOTED, since=7_000.0)}
     assert not decide(machine(KernelDeadlock=TRUE, **rebooted), there, reboots, 0, NOW).actions
-    assert decide(machine(**rebooted), there, reboots, 0, NOW).actions == (ResumeWorker(ORION, "worker-3"),)
+    assert decide(machine(**rebooted), there, reboots, 0, NOW).actions == resumed(*there)
 
 
 def test_a_reboot_that_nobody_asks_for_any_more_is_taken_back_unless_slurm_is_silent() -> None:

@@ -4,8 +4,8 @@ import pytest
 from slurmery.health.storage.decide import PREFIX, Thresholds, decide
 from slurmery.health.storage.program import limit
 from slurmery.health.views import WorkerPod
+from slurmery.health.words import Drain, Resume
 from slurmery.slurm.model import Node
-from slurmery.slurm.requests import NodeUpdate
 
 GIB = 1 << 30
 USUAL = Thresholds()
@@ -16,9 +16,9 @@ THEIRS = Node(name="worker-0", state=("IDLE", "DRAIN"), reason="bad fan, ana")
 
 def test_a_full_worker_is_drained_with_the_prefix_that_says_whose_drain_it_is() -> None:
     verdict = decide(90 * GIB, 100 * GIB, IDLE, USUAL)
-    assert verdict.word == NodeUpdate(
-        state=("DRAIN",),
-        reason=f"{PREFIX}: more than 85% of 100 GiB used, delete files that jobs left outside shared storage,"
+    assert verdict.word == Drain(
+        "worker-0",
+        f"{PREFIX}: more than 85% of 100 GiB used, delete files that jobs left outside shared storage,"
         " such as in /tmp; jobs come again below 80%",
     )
     assert verdict.warning == "It uses more than 85% of its ephemeral storage, 100 GiB."
@@ -31,7 +31,7 @@ def test_between_the_thresholds_nothing_changes(node: Node) -> None:
 
 
 def test_a_worker_with_room_again_gets_jobs_if_the_drain_was_ours() -> None:
-    assert decide(79 * GIB, 100 * GIB, OURS, USUAL).word == NodeUpdate(state=("UNDRAIN",))
+    assert decide(79 * GIB, 100 * GIB, OURS, USUAL).word == Resume("worker-0", OURS.reason)
     assert decide(79 * GIB, 100 * GIB, THEIRS, USUAL).word is None
     assert decide(79 * GIB, 100 * GIB, IDLE, USUAL).word is None
 

@@ -22,12 +22,11 @@ from slurmery.health.repair.model import (
     half,
 )
 from slurmery.health.views import Host
+from slurmery.health.words import Drain, Resume, Word
 from slurmery.kube.client import Client
 from slurmery.kube.errors import ConflictError, NotFoundError
 from slurmery.kube.events import Recorder, Regarding
 from slurmery.kube.resources import NODES
-from slurmery.slinky.nodeset.words import Word
-from slurmery.slurm.requests import NodeUpdate
 
 _DRAINS: Final = "DrainWorker"
 _RESUMES: Final = "ResumeWorker"
@@ -55,11 +54,10 @@ class Act:
         words: dict[Ref, list[Word]] = defaultdict(list)
         for action in (each for each in actions if half(each) in self._halves):
             match action:
-                case DrainWorker():
-                    update = NodeUpdate(state=("DRAIN",), reason=action.reason)
-                    words[action.cluster].append((action.name, update))
-                case ResumeWorker():
-                    words[action.cluster].append((action.name, NodeUpdate(state=("UNDRAIN",))))
+                case DrainWorker(cluster, name, reason):
+                    words[cluster].append(Drain(name, reason))
+                case ResumeWorker(cluster, name, reason):
+                    words[cluster].append(Resume(name, reason))
                 case SetCondition():
                     await self._set(host, action)
                 case DeleteMachine():
@@ -91,11 +89,11 @@ class Act:
     async def _speak(self, host: Host, cluster: Ref, words: list[Word]) -> list[Problem]:
         problems = await self._slurms.tell(cluster, words)
         if not problems:
-            for name, update in words:
-                if update.reason:
-                    self.say(host, (cluster,), "Normal", _DRAINS, f"{name} is drained: {update.reason}")
+            for word in words:
+                if isinstance(word, Drain):
+                    self.say(host, (cluster,), "Normal", _DRAINS, f"{word.node} is drained: {word.reason}")
                 else:
-                    self.say(host, (cluster,), "Normal", _RESUMES, f"{name} gets jobs again.")
+                    self.say(host, (cluster,), "Normal", _RESUMES, f"{word.node} gets jobs again.")
         return problems
 
     async def _set(self, host: Host, action: SetCondition) -> None:

@@ -148,7 +148,7 @@ def _resumed(signs: _Signs) -> Iterator[Action]:
     for worker in signs.workers:
         ours = worker.known and worker.drains and signs.policy.ours(worker.reason)
         if ours and resolved(signs.machine, worker, signs.policy):
-            yield ResumeWorker(worker.cluster, worker.name)
+            yield ResumeWorker(worker.cluster, worker.name, worker.reason)
 
 
 def _drained(signs: _Signs, reason: str) -> tuple[Action, ...]:

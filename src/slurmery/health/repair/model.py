@@ -61,10 +61,11 @@ class DrainWorker(NamedTuple):
 
 
 class ResumeWorker(NamedTuple):
-    """Undo a drain of ours."""
+    """Undo a drain of ours, which has this reason."""
 
     cluster: Ref
     name: str
+    reason: str
 
 
 class SetCondition(NamedTuple):

@@ -7,10 +7,11 @@ from typing import Final
 from slurmery.health.clusters import Slurms
 from slurmery.health.ref import Ref
 from slurmery.health.repair.act import Act, clusters
-from slurmery.health.repair.decide import decide
+from slurmery.health.repair.decide import decide, held
 from slurmery.health.repair.gather import Gather
 from slurmery.health.repair.machines import Machines, machine
 from slurmery.health.repair.policy import Policy
+from slurmery.health.views import Host
 from slurmery.kube.controller import Controller, Result
 from slurmery.kube.meta import Key
 from slurmery.slurm.snapshot import Changes, Part
@@ -39,18 +40,18 @@ class Reconcile:
             self._waits.pop(key.name, None)
             return Result()
         workers = self._gather.workers(key.name)
+        if not workers and held(machine(host).conditions.items()) and (cluster := self._slurms.blind()):
+            return self._wait(host, (), f"Its workers are unknown: {cluster} has not answered yet.")
         if any(self._slurms.unheard(each.cluster, each.name) for each in workers):
             return Result(_SOON)
         away = self._gather.away(key.name)
         verdict = decide(machine(host), workers, self._policy, away, time.time())
         problems = await self._act.carry_out(host, verdict.actions)
-        if verdict.waits and verdict.waits != self._waits.get(key.name):
-            self._act.say(host, clusters(workers), "Normal", "RepairWaits", verdict.waits)
-        self._note(key.name, verdict.waits)
+        result = self._wait(host, clusters(workers), verdict.waits)
         settling = any(each.known and each.drains and not (each.busy or each.drained) for each in workers)
         if settling and verdict.waits and not problems:
             return Result(_SOON)
-        return Result(verdict.again or (_LATER if verdict.waits or verdict.actions else None))
+        return Result(verdict.again or result.requeue_after or (_LATER if verdict.actions else None))
 
     def heard(self, controller: Controller, cluster: Ref, changes: Changes) -> None:
         """Slurm said something new: look at the machines that it is about."""
@@ -64,8 +65,13 @@ class Reconcile:
         for host in hosts | self._waits.keys() if changes.part is Part.JOBS else hosts:
             controller.queue.add(Key("", host))
 
-    def _note(self, name: str, waits: str) -> None:
-        if waits:
-            self._waits[name] = waits
-        else:
+    def _wait(self, host: Host, about: Iterable[Ref], words: str) -> Result:
+        """Say once what is waited for; no words are no wait."""
+        name = host.metadata.name
+        if not words:
             self._waits.pop(name, None)
+            return Result()
+        if words != self._waits.get(name):
+            self._act.say(host, about, "Normal", "RepairWaits", words)
+        self._waits[name] = words
+        return Result(_LATER)

@@ -7,8 +7,8 @@ a worker near a threshold does not come and go. Only a drain that bears our pref
 from dataclasses import dataclass
 from typing import Final
 
+from slurmery.health.words import Drain, Resume, Word
 from slurmery.slurm.model import Node
-from slurmery.slurm.requests import NodeUpdate
 
 PREFIX: Final = "[user_problem] pod_ephemeral_storage"
 
@@ -25,22 +25,21 @@ class Thresholds:
 class Verdict:
     """What Slurm is told, if anything, and what people are warned of."""
 
-    word: NodeUpdate | None = None
+    word: Word | None = None
     warning: str = ""
 
 
 def decide(used: int, limit: int, node: Node | None, thresholds: Thresholds) -> Verdict:
     """`node` is what Slurm freshly says of the worker, None if it does not."""
     percent = 100 * used / limit
-    ours = node is not None and node.drain_owner([PREFIX]) is not None
-    if percent < thresholds.resume and ours:
-        return Verdict(NodeUpdate(state=("UNDRAIN",)))
+    if percent < thresholds.resume and node and node.drain_owner([PREFIX]):
+        return Verdict(Resume(node.name, node.reason))
     if percent <= thresholds.drain:
         return Verdict()
     warning = f"It uses more than {thresholds.drain:g}% of its ephemeral storage, {_size(limit)}."
     if node is None or node.has_drain:
         return Verdict(warning=warning)
-    return Verdict(NodeUpdate(state=("DRAIN",), reason=_reason(limit, thresholds)), warning)
+    return Verdict(Drain(node.name, _reason(limit, thresholds)), warning)
 
 
 def _reason(limit: int, thresholds: Thresholds) -> str:

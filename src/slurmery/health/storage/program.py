@@ -88,7 +88,7 @@ class _Look:
         if verdict.warning:
             self._recorder.record(regarding, "Warning", _REASON, verdict.warning, action="CheckStorage")
         if verdict.word:
-            for problem in await slurms.tell(cluster, [(name, verdict.word)]):
+            for problem in await slurms.tell(cluster, [verdict.word]):
                 self._recorder.record(regarding, "Warning", problem.reason, problem.message)
 
 
