@@ -14,8 +14,12 @@ from slurmery.slinky.nodeset.words import Slurm, Told
 from slurmery.slurm.model import Node
 from slurmery.slurm.requests import NodeUpdate
 
-# What slurmctld itself writes about nodes that it has lost: nobody's word.
-_NOBODYS: Final = ("Not responding", "Node unexpectedly rebooted")
+# What slurmctld itself writes about nodes that it has lost, and what is left of a drain by a check that was
+# undone (Slurm 24.11 keeps the reason): nobody's word.
+_NOBODYS: Final = (
+    *("Not responding", "Node unexpectedly rebooted", "Kill task failed"),
+    *("[node_problem]", "[node_condition]", "[user_problem]", "[hardware_problem]", "[compute_maintenance]"),
+)
 
 
 class Drain(NamedTuple):

@@ -46,7 +46,8 @@ class Lab(SlurmLab):
         pid = f"/run/slurmd-{name}.pid"
         self._shell(f"if [ -e {pid} ]; then kill $(cat {pid}); while [ -e {pid} ]; do sleep 0.1; done; fi")
         self._shell(f"slurmd -N {name} --instance-id={host} </dev/null >/dev/null 2>&1")
-        self._until(lambda: f"InstanceId={host}" in self._show(name) and "IDLE" in self._show(name))
+        # 26.05 keeps the instance id of the first time: it is the pod that tells where a worker is now.
+        self._until(lambda: "IDLE" in self._show(name) and "NOT_RESPONDING" not in self._show(name))
 
     def drained(self, name: str) -> bool:
         return "DRAIN" in self._show(name).split("State=")[1].split()[0]

@@ -28,7 +28,7 @@ def test_somebodys_reason_stays_when_the_node_is_drained() -> None:
     assert update(word, node("DOWN", reason="bad fan, ana")) == NodeUpdate(state=("DRAIN",))
 
 
-@pytest.mark.parametrize("reason", ["Not responding", "Node unexpectedly rebooted"])
-def test_what_slurmctld_says_by_itself_is_nobodys_reason(reason: str) -> None:
+@pytest.mark.parametrize("reason", ["Not responding", "Node unexpectedly rebooted", OURS])
+def test_what_slurmctld_says_by_itself_and_what_is_left_of_a_drain_is_nobodys_reason(reason: str) -> None:
     wanted = NodeUpdate(state=("DRAIN",), reason=OURS)
     assert update(Drain("worker-0", OURS), node("DOWN", reason=reason)) == wanted
