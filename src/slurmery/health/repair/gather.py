@@ -11,7 +11,7 @@ from slurmery.health.clusters import Slurms
 from slurmery.health.ref import Ref
 from slurmery.health.repair.machines import Machines
 from slurmery.health.repair.model import Worker
-from slurmery.health.repair.policy import Policy
+from slurmery.health.repair.policy import NOT_READY_REASON, REPLACEMENT_REASON, Policy
 from slurmery.health.views import WorkerPod
 from slurmery.health.workers import WorkerPods
 from slurmery.slurm.model import Node
@@ -99,9 +99,9 @@ class Gather:
         return self._lost[1]
 
     def _where(self, cluster: Ref, node: Node) -> str:
-        """The machine, or the worker itself if its pod waits for one."""
-        pod = self._pods.of(cluster, node.name)
-        return self.host_of(cluster, node.name) or (f"{cluster} {node.name}" if pod else "")
+        """The machine, or the worker itself if it waits for one."""
+        ours = node.reason in (REPLACEMENT_REASON, NOT_READY_REASON) or self._pods.of(cluster, node.name)
+        return self.host_of(cluster, node.name) or (f"{cluster} {node.name}" if ours else "")
 
 
 def _by_instance(nodes: Iterable[Node]) -> _Names:
