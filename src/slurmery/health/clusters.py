@@ -14,8 +14,10 @@ from slurmery.api.slinky import Controller as SlinkyController
 from slurmery.api.slinky import RestApi
 from slurmery.doors.cache import Cache
 from slurmery.doors.conditions import Problem
+from slurmery.doors.hearing import FRESH_SECONDS, Slurm
 from slurmery.doors.key import KeySecret
 from slurmery.doors.views import Custom, read
+from slurmery.doors.words import Told
 from slurmery.health.ref import Ref
 from slurmery.health.words import Word, tell
 from slurmery.kube.controller import Controller, Result, TerminalError, not_only_status
@@ -26,8 +28,6 @@ from slurmery.nebius import names as nebius
 from slurmery.nebius.kinds import SLURM_CLUSTERS
 from slurmery.slinky.kinds import CONTROLLERS, REST_APIS
 from slurmery.slinky.links import in_cluster
-from slurmery.slinky.nodeset.observe import FRESH_SECONDS, Slurm
-from slurmery.slinky.nodeset.words import Told
 from slurmery.slinky.references import USES, uses
 from slurmery.slurm.client import SlurmClient
 from slurmery.slurm.clusters import Clusters, Endpoint

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from slurmery.doors.conditions import Problem
-from slurmery.slinky.nodeset.errands import Errand, run
-from slurmery.slinky.nodeset.words import Slurm, Told
+from slurmery.doors.errands import Errand, run
+from slurmery.doors.words import Slurm, Told
 from slurmery.slurm.model import Node
 from slurmery.slurm.requests import NodeUpdate
 

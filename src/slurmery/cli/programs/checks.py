@@ -9,6 +9,7 @@ from functools import partial
 
 from slurmery.cli import process
 from slurmery.cli.settings.checks import ChecksSettings
+from slurmery.health.active import program as active
 from slurmery.health.repair import policy as names
 from slurmery.health.repair.model import Half
 from slurmery.health.repair.policy import Policy, Response
@@ -36,9 +37,19 @@ async def _wired(settings: ChecksSettings, rules: Policy, runtime: Runtime) -> A
             around.slurms.wire()
         if halves := frozenset(half for half in Half if on(half)):
             Repair(rules, halves, settings.reconcile_timeout.total_seconds()).wire(runtime, around)
+        if on("activecheck"):
+            active.wire(runtime, _active(settings))
         if on("podephemeralstoragecheck"):
             await stack.enter_async_context(_storage(settings).open(runtime, around))
         yield
+
+
+def _active(settings: ChecksSettings) -> active.Settings:
+    return active.Settings(
+        namespaces=settings.namespaces,
+        every=settings.requeue_after_activecheck.total_seconds(),
+        time_limit=settings.reconcile_timeout.total_seconds(),
+    )
 
 
 def _storage(settings: ChecksSettings) -> Watch:
