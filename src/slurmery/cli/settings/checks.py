@@ -52,7 +52,12 @@ class ChecksSettings(LeaderSettings):
         ),
     ] = ALL
     requeue_after_slurm_nodes: Annotated[
-        timedelta, Flag("Time between two looks at Slurm's nodes.", RECONCILE)
+        timedelta,
+        Flag(
+            "Time between two looks at Slurm's nodes.",
+            RECONCILE,
+            moot="Slurm is asked every few seconds for what changed",
+        ),
     ] = timedelta(minutes=3)
     requeue_after_activecheck: Annotated[
         timedelta, Flag("Time between two looks at an ActiveCheck that waits.", RECONCILE)
