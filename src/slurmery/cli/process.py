@@ -5,12 +5,11 @@ import os
 import socket
 import ssl
 import uuid
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import timedelta
 from importlib import import_module
-from typing import Final
 
 from slurmery.cli.settings.shared import LeaderSettings, ServeSettings
 from slurmery.kube import config, metrics, tracing
@@ -18,24 +17,12 @@ from slurmery.kube.authorize import Authorizer
 from slurmery.kube.client import Client
 from slurmery.kube.config import Config
 from slurmery.kube.lease import Election
-from slurmery.kube.logs import logger
 from slurmery.kube.meta import Key
 from slurmery.kube.runtime import Listen, Runtime
 from slurmery.kube.transport import unfenced
 
-log = logger("process")
-
-IDLE: Final = "Nothing to reconcile yet: this version starts, answers probes and stops"
-
 # Gives a runtime its informers and controllers, and holds what lives around it.
 Wire = Callable[[Runtime], AbstractAsyncContextManager[None]]
-
-
-@asynccontextmanager
-async def nothing_to_do(_: Runtime) -> AsyncIterator[None]:
-    """The wiring of a program whose work is not written yet."""
-    log.warning(IDLE)
-    yield
 
 
 def run(settings: ServeSettings, wire: Wire, *, sync: timedelta = timedelta(minutes=2)) -> None:

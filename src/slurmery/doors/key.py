@@ -33,9 +33,17 @@ class KeySecret:
     ) -> None:
         self._client = client
         self._name = Key(namespace, f"{cluster}-rest-jwt-key")
+        self._field = _FIELD
         self._clock = clock
         self._key = b""
         self._read_at = 0.0
+
+    @classmethod
+    def of(cls, client: Client, secret: Key, field: str) -> KeySecret:
+        """The key in a Secret of any other name."""
+        source = cls(client, secret.namespace, "")
+        source._name, source._field = secret, field
+        return source
 
     async def __call__(self) -> bytes:
         if not self._key or self._clock() - self._read_at >= _KEPT_SECONDS:
@@ -50,6 +58,6 @@ class KeySecret:
     async def _read(self) -> bytes:
         secret = await self._client.get(SECRETS, self._name, as_=_Secret)
         try:
-            return base64.b64decode(secret.data[_FIELD], validate=True)
+            return base64.b64decode(secret.data[self._field], validate=True)
         except (KeyError, binascii.Error):
-            raise TokenError(f"Secret {self._name} holds no {_FIELD}") from None
+            raise TokenError(f"Secret {self._name} holds no {self._field}") from None

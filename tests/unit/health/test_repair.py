@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slurmery.health.ref import Ref
 from slurmery.health.repair import policy as names
 from slurmery.health.repair.decide import condition_words, decide, held
 from slurmery.health.repair.model import (
@@ -17,8 +18,9 @@ from slurmery.health.repair.model import (
 )
 from slurmery.health.repair.policy import Policy, Response
 from slurmery.kube.meta import Key
+from slurmery.nebius.kinds import SLURM_CLUSTERS
 
-ORION = Key("orion", "orion")
+ORION = Ref(SLURM_CLUSTERS, Key("orion", "orion"))
 NOW = 10_000.0
 POLICY = Policy()
 
@@ -34,6 +36,10 @@ def worker(**changes: object) -> Worker:
 
 def drained(reason: str, since: float = 5_000.0, **changes: object) -> Worker:
     return worker(**{"drains": True, "drained": True, "reason": reason, "reason_since": since, **changes})
+
+
+def resumed(*workers: Worker) -> tuple[ResumeWorker, ...]:
+    return tuple(ResumeWorker(each.cluster, each.name, each.reason) for each in workers)
 
 
 TRUE = Condition("True", since=4_000.0)
@@ -72,12 +78,12 @@ def test_a_node_without_workers_is_none_of_our_business() -> None:
 def test_the_budget_holds_the_next_node_back() -> None:
     verdict = decide(machine(**ON_ITS_WAY), (drained(names.REPLACEMENT_REASON),), POLICY, 1, NOW)
     assert not verdict.actions
-    assert verdict.waits == "1 nodes are being repaired, 1 may be at once."
+    assert verdict.waits == "1 others are away for repair, 1 may be at once."
 
 
 def test_a_worker_on_its_new_machine_is_resumed_and_an_admins_is_not() -> None:
     ours, theirs = drained(names.REPLACEMENT_REASON), drained("bad fan, ana", name="worker-4")
-    assert decide(machine(), (ours, theirs), POLICY, 0, NOW).actions == (ResumeWorker(ORION, "worker-3"),)
+    assert decide(machine(), (ours, theirs), POLICY, 0, NOW).actions == resumed(ours)
 
 
 def test_a_kill_that_failed_leads_to_a_reboot_and_back() -> None:
@@ -99,10 +105,7 @@ def test_a_kill_that_failed_leads_to_a_reboot_and_back() -> None:
         (kind, "False") for kind in (names.REBOOT, names.DRAIN, names.DEGRADED)
     }
     after = machine(**{names.DEGRADED: Condition("False", names.REBOOTED, since=7_000.0)})
-    assert decide(after, both, POLICY, 0, NOW).actions == (
-        ResumeWorker(ORION, "worker-3"),
-        ResumeWorker(ORION, "worker-4"),
-    )
+    assert decide(after, both, POLICY, 0, NOW).actions == resumed(*both)
 
 
 def test_a_failed_health_check_marks_the_machine_once_its_jobs_are_done() -> None:
@@ -117,7 +120,7 @@ def test_a_failed_health_check_marks_the_machine_once_its_jobs_are_done() -> Non
 
 def test_a_health_drain_older_than_the_machine_is_over() -> None:
     old = drained("[node_problem] gpu_health: XID 79", since=50.0)
-    assert decide(machine(), (old,), POLICY, 0, NOW).actions == (ResumeWorker(ORION, "worker-3"),)
+    assert decide(machine(), (old,), POLICY, 0, NOW).actions == resumed(old)
 
 
 def test_a_condition_of_another_vendor_may_only_drain_and_is_undone_when_it_passes() -> None:
@@ -126,19 +129,63 @@ def test_a_condition_of_another_vendor_may_only_drain_and_is_undone_when_it_pass
     assert drain == DrainWorker(ORION, "worker-3", "[node_condition] KernelDeadlock")
     there = drained("[node_condition] KernelDeadlock")
     assert not decide(machine(KernelDeadlock=TRUE), (there,), drains, 0, NOW).actions
-    assert decide(machine(), (there,), drains, 0, NOW).actions == (ResumeWorker(ORION, "worker-3"),)
+    assert decide(machine(), (there,), drains, 0, NOW).actions == resumed(there)
 
 
-def test_a_silent_machine_goes_only_if_wanted_and_without_jobs() -> None:
+def test_a_silent_machine_goes_only_if_wanted_and_when_its_workers_are_drained() -> None:
     silent = machine(Ready=Condition("Unknown", since=NOW - 1_000))
     wanted = dataclasses.replace(POLICY, deletes_not_ready=True)
     assert not decide(silent, (worker(),), POLICY, 0, NOW).actions
-    assert not decide(silent, (worker(busy=True),), wanted, 0, NOW).actions
     assert not decide(silent, (worker(known=False),), wanted, 0, NOW).actions
-    (deletion,) = decide(silent, (worker(),), wanted, 0, NOW).actions
+    drain = DrainWorker(ORION, "worker-3", names.NOT_READY_REASON)
+    assert decide(silent, (worker(busy=True),), wanted, 0, NOW).actions == (drain,)
+    busy = drained(names.NOT_READY_REASON, drained=False, busy=True)
+    assert not decide(silent, (busy,), wanted, 0, NOW).actions
+    gone = drained(names.NOT_READY_REASON)
+    assert not decide(silent, (gone,), wanted, 1, NOW).actions
+    (deletion,) = decide(silent, (gone,), wanted, 0, NOW).actions
     assert isinstance(deletion, DeleteMachine)
+    assert decide(machine(), (gone,), wanted, 0, NOW).actions == resumed(gone)
     soon = machine(Ready=Condition("Unknown", since=NOW - 800))
     assert decide(soon, (worker(),), wanted, 0, NOW).again == 100.0
+
+
+def test_no_job_comes_back_while_a_repairer_has_the_machine_in_hand() -> None:
+    ours = (drained(names.REPLACEMENT_REASON),)
+    evicting = machine(**{names.MAINTENANCE: TRUE, names.DRAIN: Condition("True", names.DRAINING)})
+    over = decide(evicting, ours, POLICY, 0, NOW).actions
+    assert [each[:2] for each in over] == [(names.DRAIN, "False"), (names.MAINTENANCE, "False")]
+    cordoned = dataclasses.replace(machine(), cordoned=True)
+    verdict = decide(cordoned, ours, POLICY, 0, NOW)
+    assert not verdict.actions
+    assert verdict.waits == "It is cordoned: its workers stay drained until it is not."
+
+
+def test_a_condition_may_ask_for_one_reboot_and_no_more() -> None:
+    reboots = Policy(conditions={"KernelDeadlock": Response.REBOOT})
+    (drain,) = decide(machine(KernelDeadlock=TRUE), (worker(),), reboots, 0, NOW).actions
+    assert drain == DrainWorker(ORION, "worker-3", "[node_condition] KernelDeadlock")
+    there = (drained("[node_condition] KernelDeadlock"),)
+    assert decide(machine(), there, reboots, 0, NOW).actions == resumed(*there)
+    (degraded,) = decide(machine(KernelDeadlock=TRUE), there, reboots, 0, NOW).actions
+    assert isinstance(degraded, SetCondition)
+    assert degraded == (names.DEGRADED, "True", names.NEED_REBOOT, "KernelDeadlock is True.")
+    rebooted = {names.DEGRADED: Condition("False", names.REBOOTED, since=7_000.0)}
+    assert not decide(machine(KernelDeadlock=TRUE, **rebooted), there, reboots, 0, NOW).actions
+    assert decide(machine(**rebooted), there, reboots, 0, NOW).actions == resumed(*there)
+
+
+def test_a_reboot_that_nobody_asks_for_any_more_is_taken_back_unless_slurm_is_silent() -> None:
+    asked = machine(**{names.DEGRADED: TRUE})
+    (over,) = decide(asked, (worker(),), POLICY, 0, NOW).actions
+    assert over[:2] == (names.DEGRADED, "False")
+    assert not decide(asked, (worker(known=False),), POLICY, 0, NOW).actions
+
+
+def test_health_drains_are_left_alone_where_nodes_are_not_to_be_replaced() -> None:
+    old = drained("[node_problem] gpu_health: XID 79", since=50.0)
+    off = dataclasses.replace(POLICY, replaces=False)
+    assert not decide(machine(), (old,), off, 0, NOW).actions
 
 
 def test_nodes_with_a_sparing_label_are_left_alone() -> None:
@@ -169,7 +216,10 @@ machines = st.builds(
     conditions,
 )
 texts = st.sampled_from(
-    ["", "bad fan", "Kill task failed", names.REPLACEMENT_REASON, names.REBOOT_REASON, "[node_problem] a: b"]
+    [
+        *("", "bad fan", "Kill task failed", "[node_problem] a: b"),
+        *(names.REPLACEMENT_REASON, names.REBOOT_REASON, names.NOT_READY_REASON),
+    ]
 )
 workers = st.builds(
     Worker,
@@ -201,10 +251,11 @@ def test_no_state_leads_to_harm(node: Machine, found: list[Worker], away: int) -
     )
     if takes_away:
         assert all(each.known for each in found)
-        assert all(each.drained or not each.busy for each in found)
+        assert all(each.drained for each in found)
         assert away < eager.budget or held(node.conditions.items())
     for action in verdict.actions:
         if isinstance(action, ResumeWorker):
+            assert not held(node.conditions.items())
             assert any(each.name == action.name and eager.ours(each.reason) for each in found)
         if isinstance(action, DrainWorker):
             assert any(each.name == action.name and not each.drains for each in found)

@@ -52,7 +52,12 @@ class ChecksSettings(LeaderSettings):
         ),
     ] = ALL
     requeue_after_slurm_nodes: Annotated[
-        timedelta, Flag("Time between two looks at Slurm's nodes.", RECONCILE)
+        timedelta,
+        Flag(
+            "Time between two looks at Slurm's nodes.",
+            RECONCILE,
+            moot="Slurm is asked every few seconds for what changed",
+        ),
     ] = timedelta(minutes=3)
     requeue_after_activecheck: Annotated[
         timedelta, Flag("Time between two looks at an ActiveCheck that waits.", RECONCILE)
@@ -79,6 +84,11 @@ class ChecksSettings(LeaderSettings):
         Labels,
         Flag("Nodes with one of these labels are left alone.", NODES, env="MAINTENANCE_IGNORE_NODE_LABELS"),
     ] = ()
+    repair_budget: Annotated[Count, Flag("How many nodes may be away for a repair at once.", NODES)] = 1
+    policy: Annotated[
+        Path | None,
+        Flag("File that says which node conditions and drain reasons ask for which repair.", NODES),
+    ] = None
     ephemeral_storage_threshold: Annotated[
         Percent, Flag("Use from which on a worker is drained.", STORAGE)
     ] = 85.0

@@ -4,7 +4,8 @@
                         (jobs finish)        (within the budget)
 
 Each call does the next step that is due, whatever happened before: the conditions of the node are all the
-memory there is. A step that takes the machine away needs every worker drained beyond doubt.
+memory there is. A step that takes the machine away needs every worker drained beyond doubt, and a worker gets
+jobs again only when no repairer has its machine in hand any more.
 """
 
 from collections.abc import Iterable, Iterator
@@ -35,13 +36,13 @@ def decide(machine: Machine, workers: tuple[Worker, ...], policy: Policy, away: 
         return Verdict()
     if any(machine.labels.get(key) == value for key, value in policy.spared.items()):
         return Verdict()
-    freed = tuple(_resumed(signs))
+    freed = () if held(machine.conditions.items()) else tuple(_resumed(signs))
+    if freed and machine.cordoned:
+        return Verdict(waits="It is cordoned: its workers stay drained until it is not.")
     if freed:
         return Verdict(freed)
-    if signs.response in (Response.REPLACE, Response.REBOOT, Response.DRAIN):
-        undrained = [each for each in workers if each.known and not each.drains]
-        if undrained:
-            return Verdict(tuple(DrainWorker(one.cluster, one.name, signs.reason) for one in undrained))
+    if signs.response is not Response.IGNORE and (drains := _drained(signs, signs.reason)):
+        return Verdict(drains)
     return _machine_step(signs, away) or _not_ready(signs, away, now)
 
 
@@ -54,7 +55,7 @@ class _Signs:
         self.policy = policy
         self.trigger = self._strongest_condition()
         self.worker = self._strongest_worker()
-        asked = [policy.conditions[self.trigger]] if self.trigger else []
+        asked = [self._asks(self.trigger)] if self.trigger else []
         asked += [self._of(self.worker)] if self.worker else []
         self.response = max(asked, key=_strength, default=Response.IGNORE)
 
@@ -69,15 +70,39 @@ class _Signs:
     @property
     def reason(self) -> str:
         """Why workers are drained: the reason that health checks gave stays what it is."""
-        if self.response is Response.DRAIN and self.trigger:
+        if self.announced:
+            return names.REPLACEMENT_REASON
+        if self.trigger and self._asks(self.trigger) is self.response:
             return f"{names.CONDITION_REASON}{self.trigger}"
-        if self.trigger is None and self.worker and self.response is not Response.REBOOT:
-            return self.worker.reason
-        return names.REBOOT_REASON if self.response is Response.REBOOT else names.REPLACEMENT_REASON
+        return names.REBOOT_REASON if self.response is Response.REBOOT else self._word
+
+    @property
+    def announced(self) -> bool:
+        """Whether a condition of the node says that it is to be replaced."""
+        return self.trigger is not None and self._asks(self.trigger) is Response.REPLACE
+
+    @property
+    def cause(self) -> str:
+        """What asks for a reboot."""
+        return f"Slurm says: {self._word}" if self.worker else f"{self.trigger} is True."
+
+    @property
+    def _word(self) -> str:
+        return self.worker.reason if self.worker else ""
 
     def _strongest_condition(self) -> str | None:
-        found = [kind for kind in self.policy.conditions if self.condition(kind).true]
-        return max(found, key=lambda kind: _strength(self.policy.conditions[kind]), default=None)
+        found = [
+            kind
+            for kind in self.policy.conditions
+            if self.condition(kind).true and self._asks(kind) is not Response.IGNORE
+        ]
+        return max(found, key=lambda kind: _strength(self._asks(kind)), default=None)
+
+    def _asks(self, kind: str) -> Response:
+        """What a condition asks for; one that a reboot did not help keeps the workers drained, no more."""
+        response, degraded = self.policy.conditions[kind], self.machine.conditions.get(names.DEGRADED)
+        rebooted = degraded is not None and not degraded.true and self.condition(kind).since < degraded.since
+        return Response.DRAIN if response is Response.REBOOT and rebooted else response
 
     def _strongest_worker(self) -> Worker | None:
         asking = [each for each in self.workers if self._of(each) is not Response.IGNORE]
@@ -96,6 +121,8 @@ class _Signs:
 
 def resolved(machine: Machine, worker: Worker, policy: Policy) -> bool:
     """Whether what a worker was drained for is over."""
+    if worker.reason == names.NOT_READY_REASON:
+        return machine.conditions.get(names.READY, _ABSENT).true
     if worker.reason.startswith(names.CONDITION_REASON):
         return not machine.conditions.get(worker.reason.removeprefix(names.CONDITION_REASON), _ABSENT).true
     response = policy.of_reason(worker.reason)
@@ -110,7 +137,7 @@ def resolved(machine: Machine, worker: Worker, policy: Policy) -> bool:
         return degraded is not None and not degraded.true and worker.reason_since < degraded.since
     if response is Response.REPLACE:
         # The machine, or the pod on it, is younger than the trouble.
-        return worker.reason_since < max(machine.created, worker.placed_since)
+        return policy.replaces and worker.reason_since < max(machine.created, worker.placed_since)
     return False
 
 
@@ -121,7 +148,14 @@ def _resumed(signs: _Signs) -> Iterator[Action]:
     for worker in signs.workers:
         ours = worker.known and worker.drains and signs.policy.ours(worker.reason)
         if ours and resolved(signs.machine, worker, signs.policy):
-            yield ResumeWorker(worker.cluster, worker.name)
+            yield ResumeWorker(worker.cluster, worker.name, worker.reason)
+
+
+def _drained(signs: _Signs, reason: str) -> tuple[Action, ...]:
+    """The words that drain those who are not: an administrator's drain stays what it is."""
+    return tuple(
+        DrainWorker(one.cluster, one.name, reason) for one in signs.workers if one.known and not one.drains
+    )
 
 
 def _machine_step(signs: _Signs, away: int) -> Verdict | None:
@@ -144,8 +178,7 @@ def _reboot(signs: _Signs, away: int) -> Verdict:
     if not signs.drained:
         return Verdict(waits=_waiting(signs.workers))
     if not signs.condition(names.DEGRADED).true:
-        words = f"Slurm drained {_names(signs.workers)}: {signs.worker.reason if signs.worker else ''}"
-        return Verdict((SetCondition(names.DEGRADED, "True", names.NEED_REBOOT, words),))
+        return Verdict((SetCondition(names.DEGRADED, "True", names.NEED_REBOOT, signs.cause),))
     if signs.condition(names.REBOOT).true:
         return Verdict(waits="The rebooter is at work.")
     if away >= signs.policy.budget:
@@ -157,7 +190,7 @@ def _reboot(signs: _Signs, away: int) -> Verdict:
 def _replace(signs: _Signs, away: int) -> Verdict:
     if not signs.drained:
         return Verdict(waits=_waiting(signs.workers))
-    if signs.trigger is None and signs.worker:
+    if not signs.announced and signs.worker:
         reason, message = condition_words(signs.worker.reason)
         return Verdict((SetCondition(names.HARDWARE, "True", reason, message),))
     if not signs.condition(names.MAINTENANCE).true:
@@ -180,28 +213,38 @@ def _removed(signs: _Signs, away: int) -> Verdict:
 
 def _withdrawn(signs: _Signs) -> Verdict | None:
     """The trouble is gone: what was asked of the repairers is taken back."""
-    asked = (names.MAINTENANCE, names.DRAIN)
-    open_ = [kind for kind in asked if signs.condition(kind).true]
-    if not open_ or not signs.condition(names.MAINTENANCE).true:
+    if signs.condition(names.MAINTENANCE).true:
+        over = [kind for kind in (names.DRAIN, names.MAINTENANCE) if signs.condition(kind).true]
+    elif signs.condition(names.DEGRADED).true and _calm(signs):
+        over = [names.DEGRADED]
+    else:
         return None
-    words = "Nothing asks for its replacement any more."
-    return Verdict(tuple(SetCondition(kind, "False", names.REBOOTED, words) for kind in open_))
+    words = "Nothing asks for its repair any more."
+    return Verdict(tuple(SetCondition(kind, "False", names.REBOOTED, words) for kind in over))
+
+
+def _calm(signs: _Signs) -> bool:
+    """Whether Slurm, who alone may know why a reboot was wanted, wants none, and none is asked for."""
+    known = bool(signs.workers) and all(worker.known for worker in signs.workers)
+    return known and not signs.condition(names.REBOOT).true
 
 
 def _not_ready(signs: _Signs, away: int, now: float) -> Verdict:
     """A machine that has been silent for long, if it is wanted that such are replaced."""
-    ready = signs.condition(names.READY)
-    if not signs.policy.deletes_not_ready or ready.true or names.READY not in signs.machine.conditions:
+    ready, policy = signs.condition(names.READY), signs.policy
+    if not policy.deletes_not_ready or ready.true or names.READY not in signs.machine.conditions:
         return Verdict()
-    left = ready.since + signs.policy.not_ready_seconds - now
+    minutes = f"{policy.not_ready_seconds / 60:g} minutes"
+    left = ready.since + policy.not_ready_seconds - now
     if left > 0:
-        return Verdict(waits="It is not ready.", again=left)
-    if any(worker.busy or not worker.known for worker in signs.workers):
-        return Verdict(waits=f"It is not ready, and {_waiting(signs.workers)}", again=_AGAIN_SECONDS)
-    if away >= signs.policy.budget:
-        return Verdict(waits=_no_budget(signs.policy, away), again=_AGAIN_SECONDS)
-    minutes = signs.policy.not_ready_seconds / 60
-    return Verdict((DeleteMachine(f"It has not been ready for {minutes:g} minutes."),))
+        return Verdict(waits=f"It is not ready: it is replaced if it stays so for {minutes}.", again=left)
+    if drains := _drained(signs, names.NOT_READY_REASON):
+        return Verdict(drains)
+    if not signs.drained:
+        return Verdict(waits=f"It is not ready. {_waiting(signs.workers)}", again=_AGAIN_SECONDS)
+    if away >= policy.budget:
+        return Verdict(waits=_no_budget(policy, away), again=_AGAIN_SECONDS)
+    return Verdict((DeleteMachine(f"It has not been ready for {minutes}."),))
 
 
 def held(conditions: Iterable[tuple[str, Condition]]) -> bool:
@@ -230,8 +273,10 @@ def _waiting(workers: Iterable[Worker]) -> str:
     unknown = sorted(each.name for each in workers if not each.known)
     if unknown:
         return f"Slurm does not tell of {', '.join(unknown)}: they count as busy."
-    busy = sorted(each.name for each in workers if not each.drained)
-    return f"Jobs run on {', '.join(busy)}: they are waited for."
+    busy = sorted(each.name for each in workers if each.busy)
+    if busy:
+        return f"Jobs run on {', '.join(busy)}: they are waited for."
+    return f"Slurm is asked once more whether {_names(workers)} is free."
 
 
 def _names(workers: Iterable[Worker]) -> str:
@@ -239,4 +284,4 @@ def _names(workers: Iterable[Worker]) -> str:
 
 
 def _no_budget(policy: Policy, away: int) -> str:
-    return f"{away} nodes are being repaired, {policy.budget} may be at once."
+    return f"{away} others are away for repair, {policy.budget} may be at once."

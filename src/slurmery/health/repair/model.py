@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import NamedTuple
 
-from slurmery.kube.meta import Key
+from slurmery.health.ref import Ref
+from slurmery.health.repair import policy as names
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Machine:
     created: float
     conditions: Mapping[str, Condition]
     labels: Mapping[str, str]
+    cordoned: bool = False
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Worker:
     `drained` is drained beyond doubt: no job is there, and none can come. `busy` is that jobs hold it.
     """
 
-    cluster: Key
+    cluster: Ref
     name: str
     known: bool
     drains: bool = False
@@ -52,16 +55,17 @@ class Worker:
 class DrainWorker(NamedTuple):
     """Let no new job come; what runs goes on."""
 
-    cluster: Key
+    cluster: Ref
     name: str
     reason: str
 
 
 class ResumeWorker(NamedTuple):
-    """Undo a drain of ours."""
+    """Undo a drain of ours, which has this reason."""
 
-    cluster: Key
+    cluster: Ref
     name: str
+    reason: str
 
 
 class SetCondition(NamedTuple):
@@ -80,6 +84,19 @@ class DeleteMachine(NamedTuple):
 
 
 Action = DrainWorker | ResumeWorker | SetCondition | DeleteMachine
+
+
+class Half(StrEnum):
+    """The halves of the repair, each of which can be switched off: words about Slurm, and taking machines."""
+
+    SLURM = "slurmnodes"
+    KUBERNETES = "k8snodes"
+
+
+def half(action: Action) -> Half:
+    """Which half an action belongs to."""
+    takes = isinstance(action, SetCondition) and action.type in (names.DRAIN, names.REBOOT)
+    return Half.KUBERNETES if takes or isinstance(action, DeleteMachine) else Half.SLURM
 
 
 @dataclass(frozen=True)

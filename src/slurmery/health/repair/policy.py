@@ -23,6 +23,10 @@ REBOOTED: Final = "NodeRebooted"
 REPLACEMENT_REASON: Final = "[node_problem] compute_maintenance: node replacement process"
 REBOOT_REASON: Final = "[node_problem] compute_maintenance: node reboot process"
 CONDITION_REASON: Final = "[node_condition] "
+NOT_READY_REASON: Final = f"{CONDITION_REASON}NotReady"
+
+# The conditions by which the repair itself speaks: none of them can be a sign of trouble.
+OWN: Final = frozenset({MAINTENANCE, DEGRADED, DRAIN, REBOOT})
 
 
 class Response(Enum):
@@ -68,6 +72,10 @@ class Policy:
     def ours(self, reason: str) -> bool:
         """Whether a drain with this reason is ours to undo."""
         return reason.startswith(CONDITION_REASON) or self.of_reason(reason) is not Response.IGNORE
+
+    def goes(self, reason: str) -> bool:
+        """Whether the machine of a worker with this drain may be gone because we deleted it."""
+        return reason == NOT_READY_REASON or self.of_reason(reason) is Response.REPLACE
 
     def of_reason(self, reason: str) -> Response:
         """What a drain reason asks for."""

@@ -1,0 +1,68 @@
+"""An API server with nodes that the test plays, the repair of nodes, and a Slurm that obeys the test."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from dev.controlplane import ControlPlane
+from slurmery.api import nebius
+from slurmery.api.crd import crd
+from slurmery.kube import config
+from slurmery.kube.client import Client
+from slurmery.kube.meta import Key
+from slurmery.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS
+
+from .stage import Checks, Slurm, Stage
+
+
+@pytest.fixture(scope="session")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    with ControlPlane(tmp_path_factory.mktemp("health")) as plane:
+        asyncio.run(_define(plane))
+        plane.kubectl(
+            "wait", "--for=condition=Established", "--timeout=30s", "crd/slurmclusters.slurm.nebius.ai"
+        )
+        yield plane
+
+
+async def _define(plane: ControlPlane) -> None:
+    async with Client(config.load(plane.kubeconfig)) as client:
+        for kind in nebius.KINDS:
+            await client.apply(CUSTOM_RESOURCE_DEFINITIONS, crd(kind), manager="tests")
+
+
+@pytest.fixture
+async def slurm() -> AsyncIterator[Slurm]:
+    slurm = Slurm()
+    server = await asyncio.start_server(slurm.serve, "127.0.0.1", 0)
+    slurm.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    yield slurm
+    server.close()
+
+
+@pytest.fixture
+async def stage(plane: ControlPlane, slurm: Slurm) -> AsyncIterator[Stage[Slurm]]:
+    """A namespace of the test's own; its nodes go with it."""
+    name = f"test-{uuid.uuid4().hex[:8]}"
+    async with Client(config.load(plane.kubeconfig)) as client:
+        await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        account = {"name": "default", "namespace": name}
+        await client.create(
+            SERVICE_ACCOUNTS, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account}
+        )
+        stage = Stage(plane, client, name, slurm)
+        await stage.cluster()
+        yield stage
+        await stage.clean()
+        await client.delete(NAMESPACES, Key("", name))
+
+
+@pytest.fixture
+async def checks(stage: Stage[Slurm]) -> AsyncIterator[Checks]:
+    """The repair at work; the test may kill it and start it again."""
+    checks = Checks(stage)
+    checks.start()
+    yield checks
+    await checks.kill()

@@ -1,0 +1,66 @@
+"""A real API server and a real Slurm whose workers stand on nodes that the test plays."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from dev import images
+from dev.controlplane import ControlPlane
+from slurmery.api import nebius
+from slurmery.api.crd import crd
+from slurmery.kube import config
+from slurmery.kube.client import Client
+from slurmery.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS
+from tests.controlplane.health.stage import Checks, Stage
+from tests.e2e.health.lab import Lab
+
+
+@pytest.fixture(scope="session")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    with ControlPlane(tmp_path_factory.mktemp("health")) as plane:
+        asyncio.run(_define(plane))
+        plane.kubectl(
+            "wait", "--for=condition=Established", "--timeout=30s", "crd/slurmclusters.slurm.nebius.ai"
+        )
+        yield plane
+
+
+async def _define(plane: ControlPlane) -> None:
+    async with Client(config.load(plane.kubeconfig)) as client:
+        for kind in nebius.KINDS:
+            await client.apply(CUSTOM_RESOURCE_DEFINITIONS, crd(kind), manager="tests")
+
+
+@pytest.fixture(params=sorted(images.RELEASES))
+def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    lab = Lab(request.param, tmp_path_factory.mktemp("slurm"))
+    try:
+        lab.start()
+        yield lab
+    finally:
+        lab.stop()
+
+
+@pytest.fixture
+async def stage(plane: ControlPlane, lab: Lab) -> AsyncIterator[Stage[Lab]]:
+    name = f"test-{uuid.uuid4().hex[:8]}"
+    async with Client(config.load(plane.kubeconfig)) as client:
+        await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        account = {"name": "default", "namespace": name}
+        await client.create(
+            SERVICE_ACCOUNTS, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account}
+        )
+        stage = Stage(plane, client, name, lab)
+        await stage.cluster(lab.key)
+        yield stage
+        await stage.clean()
+
+
+@pytest.fixture
+async def checks(stage: Stage[Lab]) -> AsyncIterator[Checks]:
+    checks = Checks(stage)
+    checks.start()
+    yield checks
+    await checks.kill()
