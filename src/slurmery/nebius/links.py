@@ -15,6 +15,8 @@ from slurmery.slurm.tokens import SignedTokens
 
 Reach = Callable[[Cluster], str]
 
+# SlurmUser of these clusters: nobody else may drain nodes.
+_USER: Final = "root"
 INTERVALS: Final[Mapping[Part, float]] = {Part.NODES: 5.0, Part.JOBS: 10.0}
 
 
@@ -42,8 +44,8 @@ class Links:
         if not cluster.spec.slurm_nodes.rest.enabled or cluster.replicas(1) == 0:
             self.clusters.drop(key)
             return
-        secret = KeySecret(self._client, at.namespace, at.cluster)
-        self.clusters.follow(key, Endpoint(self._reach(cluster), self._intervals), SignedTokens(secret))
+        tokens = SignedTokens(KeySecret(self._client, at.namespace, at.cluster), user=_USER)
+        self.clusters.follow(key, Endpoint(self._reach(cluster), self._intervals), tokens)
 
     def silence(self, cluster: Cluster) -> str:
         """Why Slurm says nothing, in a sentence; empty if it does."""

@@ -57,6 +57,7 @@ class Crew:
         self.links = links
         self._client: Client = wing.client
         self._stateful_sets = stateful_sets
+        self._trouble: dict[Key, str] = {}
         self._told: dict[Key, Told] = defaultdict(Told)
         self._restless: set[_Whose] = set()
         self._pods = Cache(
@@ -98,6 +99,10 @@ class Crew:
         change = self._restless.add if decision.restless else self._restless.discard
         change(_Whose(squad.cluster, squad.nodeset))
         return decision
+
+    def trouble(self, cluster: Key) -> str:
+        """What Slurm did not take when it was last told something."""
+        return self._trouble.get(cluster, "")
 
     def left(self, cluster: Key, *, of_nodesets: bool = False) -> int:
         """How many workers of a cluster, or of its NodeSets, are there, and not on their way out."""
@@ -143,7 +148,9 @@ class Crew:
             await self._create([make(slot) for slot in steps.create], problems)
         client = self.links.clusters.client(at)
         if client and (said := words(steps)):
-            problems += await tell(client, self._told[squad.cluster], said)
+            untold = await tell(client, self._told[squad.cluster], said)
+            self._trouble[squad.cluster] = untold[0].message if untold else ""
+            problems += untold
             self.links.clusters.poke(at, Part.NODES)
             self.links.clusters.poke(at, Part.JOBS)
         return problems
@@ -151,6 +158,7 @@ class Crew:
     def forget(self, cluster: Key) -> None:
         """The cluster is gone."""
         self._told.pop(cluster, None)
+        self._trouble.pop(cluster, None)
         self._restless = {each for each in self._restless if each.cluster != cluster}
 
     def _slurm(self, cluster: Key) -> Slurm:

@@ -45,7 +45,7 @@ async def gather(around: Surroundings, nodeset: NodeSet) -> Observed:
         decision=around.crew.look(whole.squad),
         active=active(around, key),
         waits=_waits(around, whole, view),
-        silence=around.crew.links.silence(whole.cluster),
+        silence=around.crew.links.silence(whole.cluster) or around.crew.trouble(owner),
         uid=nodeset.metadata.uid,
         going=view.deleting,
     )

@@ -78,7 +78,7 @@ async def gather(around: Surroundings, resource: SlurmCluster) -> Observed:
         topology_kept=around.topology_kept,
         workers=around.crew.look(own) if own else None,
         left=left,
-        silence=around.crew.links.silence(wanted),
+        silence=around.crew.links.silence(wanted) or around.crew.trouble(key),
     )
 
 
