@@ -4,6 +4,7 @@ import json
 import math
 import random
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -65,7 +66,8 @@ def mutate_tree(content: bytes, chance: random.Random) -> bytes:
             case 0:
                 del parent[key]
             case 1:
-                parent[key] = chance.choice(ODD)
+                # A copy: else later mutations would change it for all examples, or put it into itself.
+                parent[key] = deepcopy(chance.choice(ODD))
             case _ if isinstance(parent, dict):
                 parent[f"{key}_new"] = parent.pop(key)
             case _:
