@@ -18,6 +18,7 @@ def orion(**changes: Any) -> dict[str, Any]:
     plain = {
         "populateJail__priorityClass": None,
         "secrets__sshdKeysName": None,
+        "slurmNodes__login__sshdServiceType": "LoadBalancer",
         "slurmNodes__login__sshdServiceNodePort": None,
     }
     given = changed(manifest("1.22", "SlurmCluster"), {**plain, **changes})
