@@ -23,6 +23,7 @@ Limits are pydantic's: `Annotated[Int32, Field(ge=1)]`, `Annotated[str, Field(ma
     ha: HighAvailability | None = None      not in the schema; the model reads an absent field as None
 """
 
+from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias, TypeVar
@@ -47,12 +48,12 @@ def absent(value: Any) -> Any:
     return Field(default_factory=lambda: copy(value))
 
 
-class Marker:
+class Marker(ABC):
     """Says more about the schema of what it annotates."""
 
+    @abstractmethod
     def mark(self, schema: Schema) -> Schema:
         """The schema to use instead."""
-        raise NotImplementedError
 
     def __get_pydantic_json_schema__(self, source: Any, handler: GetJsonSchemaHandler) -> Schema:
         return self.mark(handler(source))

@@ -1,12 +1,15 @@
 """One resource as a front door knows it, in all the namespaces that it looks after."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, Generic, TypeVar
 
 from slurmery.kube.controller import Controller, Keys
 from slurmery.kube.informer import Informer
-from slurmery.kube.meta import Key, View
+from slurmery.kube.meta import Key, Selection, View
 from slurmery.kube.resources import DEPLOYMENTS, STATEFUL_SETS
+from slurmery.kube.runtime import Wing
+from slurmery.kube.store import Index
 
 V = TypeVar("V", bound=View)
 
@@ -40,3 +43,11 @@ class Cache(Generic[V]):
         """Let changes here reach a controller, after a pause in which more of them may come."""
         for informer in self.informers:
             controller.watch(informer, keys, relevant=relevant, pause=pause)
+
+
+def cache(
+    wing: Wing, namespaces: Sequence[str], all_of: Selection, view: type[V], indexes: Mapping[str, Index[V]]
+) -> Cache[V]:
+    """The cache of a selection in these namespaces; none are all of them."""
+    chosen = [replace(all_of, namespace=namespace) for namespace in namespaces or (None,)]
+    return Cache([wing.informer(each, view, indexes) for each in chosen])

@@ -79,8 +79,7 @@ class Reporter:
             if each.act in _TOLD:
                 action, past = _TOLD[each.act]
                 note = f"{past} {each.resource.kind} {each.key.name}."
-                regarding = Regarding(self._resource, view.key, view.metadata.uid)
-                self._recorder.record(regarding, "Normal", f"{action}Succeeded", note, action=action)
+                self.say(view, Event("Normal", f"{action}Succeeded", action, note))
 
     def forget(self, key: Key) -> None:
         """The object is gone."""

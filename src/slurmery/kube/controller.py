@@ -62,6 +62,11 @@ Keys = Callable[[V], Iterable[Key]]
 Report = Callable[[Key, TerminalError], Awaitable[None]]
 
 
+async def unreported(_: Key, error: TerminalError) -> None:
+    """For kinds that raise none: whatever a person must mend is in their conditions."""
+    raise error
+
+
 class Controller:
     """The workers of one kind.
 

@@ -1,10 +1,9 @@
 """The caches of this front door: what it knows of the cluster without asking."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final, cast
 
-from slurmery.doors.cache import WORKLOADS, Cache, V
+from slurmery.doors.cache import WORKLOADS, Cache, cache
 from slurmery.doors.views import Custom, Workload
 from slurmery.kube.meta import Key, Resource, Selection
 from slurmery.kube.observed import OWNER_INDEX, owners
@@ -20,7 +19,6 @@ from slurmery.kube.resources import (
     SERVICES,
 )
 from slurmery.kube.runtime import Wing
-from slurmery.kube.store import Index
 from slurmery.nebius import names
 from slurmery.nebius.kinds import NODE_SETS, POWER_STATES, SLURM_CLUSTERS
 from slurmery.nebius.references import USES, uses
@@ -48,16 +46,15 @@ class Caches:
     """Secrets, ConfigMaps and whatever else is only owned are known by their metadata alone."""
 
     def __init__(self, wing: Wing, namespaces: Sequence[str] = ()) -> None:
-        self._wing = wing
-        self._namespaces = namespaces or (None,)
-        self.custom = {one: self._cache(Selection(one), Custom, {USES: uses}) for one in _CUSTOM}
+        self.custom = {one: cache(wing, namespaces, Selection(one), Custom, {USES: uses}) for one in _CUSTOM}
         owned = {OWNER_INDEX: owners}
         self.metadata = {
-            one: self._cache(Selection(one, metadata_only=True), Footprint, owned) for one in _METADATA
+            one: cache(wing, namespaces, Selection(one, metadata_only=True), Footprint, owned)
+            for one in _METADATA
         }
-        self.workloads = {one: self._cache(Selection(one), Workload, owned) for one in WORKLOADS}
-        self.jobs = self._cache(Selection(JOBS), Job, owned)
-        self.databases = self._cache(Selection(names.MARIADBS), Database, owned)
+        self.workloads = {one: cache(wing, namespaces, Selection(one), Workload, owned) for one in WORKLOADS}
+        self.jobs = cache(wing, namespaces, Selection(JOBS), Job, owned)
+        self.databases = cache(wing, namespaces, Selection(names.MARIADBS), Database, owned)
 
     @property
     def owned(self) -> Mapping[Resource, Cache[Footprint]]:
@@ -69,11 +66,3 @@ class Caches:
     def users(self, kind: Resource, used: Resource, key: Key) -> list[Custom]:
         """The objects of a kind whose specs name an object."""
         return self.custom[kind].by(USES, (used, key))
-
-    def _cache(self, all_of: Selection, view: type[V], indexes: Mapping[str, Index[V]]) -> Cache[V]:
-        return Cache(
-            [
-                self._wing.informer(replace(all_of, namespace=namespace), view, indexes)
-                for namespace in self._namespaces
-            ]
-        )

@@ -21,7 +21,7 @@ from slurmery.doors.reconcile import Kind, Reconcile
 from slurmery.doors.report import Reporter
 from slurmery.doors.views import Custom
 from slurmery.kube.apply import Applier
-from slurmery.kube.controller import Controller, Reconciler, TerminalError, controller_of, not_only_status
+from slurmery.kube.controller import Controller, Reconciler, controller_of, not_only_status, unreported
 from slurmery.kube.meta import Key, Resource, Selection, View
 from slurmery.kube.observed import Cached
 from slurmery.kube.resources import NODES, STATEFUL_SETS
@@ -108,7 +108,7 @@ class Door:
             await links.clusters.close()
 
     def _controller(self, name: str, reconcile: Reconciler) -> Controller:
-        return Controller(name, reconcile, _unreported, workers=self.workers, time_limit=self.time_limit)
+        return Controller(name, reconcile, unreported, workers=self.workers, time_limit=self.time_limit)
 
 
 def nodeset_reconcile(
@@ -181,8 +181,3 @@ def _forget_deleted(crew: Crew, old: Custom | None, new: Custom | None) -> None:
     if old and not new:
         crew.links.clusters.drop(str(old.key))
         crew.forget(old.key)
-
-
-async def _unreported(_: Key, error: TerminalError) -> None:
-    """No kind raises one: whatever a person must mend is in a plan's conditions."""
-    raise error

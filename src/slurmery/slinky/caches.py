@@ -1,10 +1,9 @@
 """The caches of this front door: what it knows of the cluster without asking."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final, cast
 
-from slurmery.doors.cache import WORKLOADS, Cache, V
+from slurmery.doors.cache import WORKLOADS, Cache, cache
 from slurmery.doors.views import Claim, Custom, Pod, Workload
 from slurmery.kube.meta import Key, Resource, Selection, View
 from slurmery.kube.observed import OWNER_INDEX, owners
@@ -18,7 +17,6 @@ from slurmery.kube.resources import (
     SERVICES,
 )
 from slurmery.kube.runtime import Wing
-from slurmery.kube.store import Index
 from slurmery.slinky import names
 from slurmery.slinky.controller.services import SERVICE_MONITORS
 from slurmery.slinky.kinds import ACCOUNTINGS, CONTROLLERS, LOGIN_SETS, NODE_SETS, REST_APIS, TOKENS
@@ -32,21 +30,21 @@ class Caches:
     """Secrets, ConfigMaps and whatever else is only owned are known by their metadata alone."""
 
     def __init__(self, wing: Wing, namespaces: Sequence[str] = ()) -> None:
-        self._wing = wing
-        self._namespaces = namespaces or (None,)
-        self.custom = {one: self._cache(Selection(one), Custom, {USES: uses}) for one in _CUSTOM}
+        self.custom = {one: cache(wing, namespaces, Selection(one), Custom, {USES: uses}) for one in _CUSTOM}
         self.metadata = {
-            one: self._cache(Selection(one, metadata_only=True), Footprint, {OWNER_INDEX: owners})
+            one: cache(wing, namespaces, Selection(one, metadata_only=True), Footprint, {OWNER_INDEX: owners})
             for one in _METADATA
         }
         self.workloads = {
-            one: self._cache(Selection(one), Workload, {OWNER_INDEX: owners}) for one in WORKLOADS
+            one: cache(wing, namespaces, Selection(one), Workload, {OWNER_INDEX: owners}) for one in WORKLOADS
         }
         slurmctld = f"{names.NAME_LABEL}={names.SLURMCTLD.name}"
-        self.slurmctld_pods = self._cache(
-            Selection(PODS, label_selector=slurmctld), Pod, {"instance": instance}
+        self.slurmctld_pods = cache(
+            wing, namespaces, Selection(PODS, label_selector=slurmctld), Pod, {"instance": instance}
         )
-        self.claims = self._cache(Selection(PERSISTENT_VOLUME_CLAIMS), Claim, {"instance": instance})
+        self.claims = cache(
+            wing, namespaces, Selection(PERSISTENT_VOLUME_CLAIMS), Claim, {"instance": instance}
+        )
 
     @property
     def owned(self) -> Mapping[Resource, Cache[Footprint]]:
@@ -66,14 +64,6 @@ class Caches:
     def pods_of(self, key: Key) -> list[Pod]:
         """The slurmctld pods of a Controller."""
         return self.slurmctld_pods.by("instance", key)
-
-    def _cache(self, all_of: Selection, view: type[V], indexes: Mapping[str, Index[V]]) -> Cache[V]:
-        return Cache(
-            [
-                self._wing.informer(replace(all_of, namespace=namespace), view, indexes)
-                for namespace in self._namespaces
-            ]
-        )
 
 
 def instance(view: View) -> Sequence[Key]:

@@ -22,7 +22,7 @@ from slurmery.doors.report import Reporter
 from slurmery.doors.views import Custom, resource
 from slurmery.kube.apply import Applier
 from slurmery.kube.controller import Controller as Workers
-from slurmery.kube.controller import TerminalError, controller_of, not_only_status
+from slurmery.kube.controller import controller_of, not_only_status, unreported
 from slurmery.kube.meta import Key, Resource, View
 from slurmery.kube.observed import Cached
 from slurmery.kube.resources import PERSISTENT_VOLUME_CLAIMS
@@ -85,7 +85,7 @@ class Door:
             workers = Workers(
                 kind.model.__name__.lower(),
                 reconcile,
-                _unreported,
+                unreported,
                 workers=self.workers.get(kind.model, 1),
                 time_limit=self.time_limit,
             )
@@ -107,7 +107,7 @@ class Door:
         nodesets = Workers(
             "nodeset",
             reconcile_nodeset,
-            _unreported,
+            unreported,
             workers=self.workers.get(NodeSet, 1),
             time_limit=self.time_limit,
         )
@@ -211,8 +211,3 @@ def _resized(old: Custom, new: Custom) -> bool:
     """A NodeSet on every node says in its status how many that are: Slurm must make room for them."""
     wanted = [(view.status or {}).get("desired") for view in (old, new)]
     return not_only_status(old, new) or wanted[0] != wanted[1]
-
-
-async def _unreported(_: Key, error: TerminalError) -> None:
-    """No kind raises one: whatever a person must mend is in a plan's conditions."""
-    raise error

@@ -8,6 +8,7 @@ from typing import Final
 
 from slurmery.api.slinky import Controller, RestApi
 from slurmery.api.slinky.shared import SecretKeyRef
+from slurmery.doors.hearing import SETTLED_SECONDS
 from slurmery.doors.views import Custom, read
 from slurmery.kube.errors import KubeError
 from slurmery.kube.meta import Key
@@ -35,8 +36,6 @@ INTERVALS: Final[Mapping[Part, float]] = {
 _FAILOVER: Final[Mapping[Part, float]] = {Part.PINGS: 5.0}
 _FRESH_SECONDS: Final = 60.0
 _RECENT_SECONDS: Final = 15.0
-# slurmctld counts what is allocated at most once a second.
-_SETTLED_SECONDS: Final = 2.0
 
 # To partitions in one of these states no job can be submitted.
 _CLOSED: Final = frozenset({"DRAIN", "INACTIVE"})
@@ -160,7 +159,7 @@ def busy(snapshot: Snapshot, since: float = NEVER) -> tuple[str, ...] | None:
     now = asyncio.get_running_loop().time()
     lists = (snapshot.nodes, snapshot.jobs)
     if not all(
-        each.fresh(now, _RECENT_SECONDS) and each.taken_at > since + _SETTLED_SECONDS for each in lists
+        each.fresh(now, _RECENT_SECONDS) and each.taken_at > since + SETTLED_SECONDS for each in lists
     ):
         return None
     return tuple(sorted(name for name, node in snapshot.nodes.items() if _has_jobs(snapshot, node)))

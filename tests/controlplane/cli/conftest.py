@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from dev.controlplane import ControlPlane
+from slurmery.api import slinky
 from slurmery.kube import config
 from slurmery.kube.client import Client
 from slurmery.kube.meta import Key
 from slurmery.kube.resources import NAMESPACES, SECRETS
-from tests.controlplane.definitions import define_slinky
+from tests.controlplane.definitions import define
 
 from .program import Program, Start
 from .work import secret
@@ -20,7 +21,7 @@ from .work import secret
 @pytest.fixture(scope="session")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     with ControlPlane(tmp_path_factory.mktemp("programs")) as plane:
-        asyncio.run(define_slinky(plane))
+        asyncio.run(define(plane, slinky.KINDS))
         yield plane
 
 

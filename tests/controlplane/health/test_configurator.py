@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from dev.controlplane import ControlPlane
-from slurmery.api.crd import crd
 from slurmery.api.nebius import NodeConfigurator
 from slurmery.health.configurator.program import NODE_CONFIGURATORS, Configurator
 from slurmery.kube import config
 from slurmery.kube.client import Client
 from slurmery.kube.meta import Key
-from slurmery.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, DAEMON_SETS, NAMESPACES, NODES
+from slurmery.kube.resources import DAEMON_SETS, NAMESPACES, NODES
 from slurmery.kube.runtime import Listen, Runtime
+from tests.controlplane.definitions import define
 from tests.controlplane.slinky.scene import OPERATOR, Scene, until
 
 SPEC = {
@@ -30,18 +30,15 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     with ControlPlane(tmp_path_factory.mktemp("configurator")) as plane:
         plane.start_controller_manager()
         plane.start_kwok()
-        asyncio.run(_define(plane))
+        asyncio.run(define(plane, [NodeConfigurator]))
+        asyncio.run(_furnish(plane))
         yield plane
 
 
-async def _define(plane: ControlPlane) -> None:
+async def _furnish(plane: ControlPlane) -> None:
     head: dict[str, Any] = {"name": "fake-0", "annotations": {"kwok.x-k8s.io/node": "fake"}}
     async with Client(config.load(plane.kubeconfig)) as client:
-        await client.apply(CUSTOM_RESOURCE_DEFINITIONS, crd(NodeConfigurator), manager="tests")
         await client.create(NODES, {"apiVersion": "v1", "kind": "Node", "metadata": head})
-    plane.kubectl(
-        "wait", "--for=condition=Established", "--timeout=30s", "crd/nodeconfigurators.slurm.nebius.ai"
-    )
     plane.kubectl("wait", "node/fake-0", "--for=condition=Ready", "--timeout=60s")
 
 

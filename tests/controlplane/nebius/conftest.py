@@ -8,15 +8,15 @@ import pytest
 
 from dev.controlplane import ControlPlane
 from slurmery.api import nebius
-from slurmery.api.crd import crd
 from slurmery.kube import config
 from slurmery.kube.client import Client
 from slurmery.kube.meta import Key
-from slurmery.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
+from slurmery.kube.resources import NAMESPACES
 from slurmery.kube.runtime import Listen, Runtime
 from slurmery.nebius.door import Door
 from slurmery.nebius.topology.reconcile import Topology
 from slurmery.slurm.snapshot import Part
+from tests.controlplane.definitions import define
 from tests.controlplane.slinky.scene import OPERATOR, Scene
 from tests.controlplane.slinky_nodeset.stage import Slurm
 
@@ -26,16 +26,8 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """Pods are made, though nobody runs them."""
     with ControlPlane(tmp_path_factory.mktemp("nebius")) as plane:
         plane.start_controller_manager()
-        asyncio.run(_define(plane))
+        asyncio.run(define(plane, nebius.KINDS))
         yield plane
-
-
-async def _define(plane: ControlPlane) -> None:
-    async with Client(config.load(plane.kubeconfig)) as client:
-        for kind in nebius.KINDS:
-            await client.apply(CUSTOM_RESOURCE_DEFINITIONS, crd(kind), manager="tests")
-    names = [f"crd/{kind.place.plural}.{kind.place.group}" for kind in nebius.KINDS]
-    plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", *names)
 
 
 @pytest.fixture

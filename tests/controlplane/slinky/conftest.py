@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from dev.controlplane import ControlPlane
+from slurmery.api import slinky
 from slurmery.kube import config
 from slurmery.kube.client import Client
 from slurmery.kube.meta import Key
 from slurmery.kube.resources import NAMESPACES
-from tests.controlplane.definitions import define_slinky
+from tests.controlplane.definitions import define
 
 from .scene import Operator, Scene
 
@@ -21,7 +22,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """Pods are made, though nobody runs them."""
     with ControlPlane(tmp_path_factory.mktemp("slinky")) as plane:
         plane.start_controller_manager()
-        asyncio.run(define_slinky(plane))
+        asyncio.run(define(plane, slinky.KINDS))
         yield plane
 
 

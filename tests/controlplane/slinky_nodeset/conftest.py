@@ -8,11 +8,11 @@ import pytest
 
 from dev.controlplane import ControlPlane
 from slurmery.api import slinky
-from slurmery.api.crd import crd
 from slurmery.kube import config
 from slurmery.kube.client import Client
 from slurmery.kube.meta import Key
-from slurmery.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS
+from slurmery.kube.resources import NAMESPACES, SERVICE_ACCOUNTS
+from tests.controlplane.definitions import define
 
 from .stage import Operator, Slurm, Stage
 
@@ -20,16 +20,8 @@ from .stage import Operator, Slurm, Stage
 @pytest.fixture(scope="session")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     with ControlPlane(tmp_path_factory.mktemp("nodesets")) as plane:
-        asyncio.run(_define(plane))
-        names = [f"crd/{kind.place.plural}.{kind.place.group}" for kind in slinky.KINDS]
-        plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", *names)
+        asyncio.run(define(plane, slinky.KINDS))
         yield plane
-
-
-async def _define(plane: ControlPlane) -> None:
-    async with Client(config.load(plane.kubeconfig)) as client:
-        for kind in slinky.KINDS:
-            await client.apply(CUSTOM_RESOURCE_DEFINITIONS, crd(kind), manager="tests")
 
 
 @pytest.fixture

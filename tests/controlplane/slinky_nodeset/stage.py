@@ -19,7 +19,7 @@ from slurmery.kube import config
 from slurmery.kube.apply import Applier
 from slurmery.kube.client import Client
 from slurmery.kube.controller import Controller as Workers
-from slurmery.kube.controller import TerminalError, not_only_status
+from slurmery.kube.controller import not_only_status, unreported
 from slurmery.kube.errors import NotFoundError
 from slurmery.kube.meta import Key, Resource
 from slurmery.kube.observed import Cached
@@ -307,7 +307,7 @@ class Operator:
             applier = Applier(client, Cached(client, informers), runtime.discovery)
             reporter = Reporter(client, runtime.recorder("test"), NODE_SETS)
             reconcile = Reconcile(client, world, links, fleet, applier=applier, reporter=reporter)
-            workers = Workers("nodeset", reconcile, _unreported)
+            workers = Workers("nodeset", reconcile, unreported)
             caches.custom[NODE_SETS].wakes(workers, relevant=not_only_status)
             caches.custom[CONTROLLERS].wakes(workers, lambda view: [Key(view.metadata.namespace, "gpu")])
             fleet.wakes(workers)
@@ -317,10 +317,6 @@ class Operator:
                 await runtime.run()
             finally:
                 await links.clusters.close()
-
-
-async def _unreported(_: Key, error: TerminalError) -> None:
-    raise error
 
 
 async def until(condition: Callable[[], Awaitable[T | None]], seconds: float = 30) -> T:

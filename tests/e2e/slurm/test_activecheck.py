@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from dev.controlplane import ControlPlane
-from slurmery.api.crd import crd
 from slurmery.api.nebius import ActiveCheck, SlurmCluster
 from slurmery.health.active.program import Settings, wire
 from slurmery.health.active.reconcile import ACTIVE_CHECKS
 from slurmery.kube import config
 from slurmery.kube.client import Client
 from slurmery.kube.meta import Key
-from slurmery.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SECRETS
+from slurmery.kube.resources import NAMESPACES, SECRETS
 from slurmery.kube.runtime import Listen, Runtime
 from slurmery.nebius.kinds import SLURM_CLUSTERS
 from slurmery.slurm.client import SlurmClient
+from tests.controlplane.definitions import define
 from tests.controlplane.slinky.scene import Scene, until
 from tests.e2e.slurm.lab import Lab
 from tests.unit.nebius.clusters import manifest
@@ -31,17 +31,8 @@ OPTIONS = "#SBATCH -p all -D /tmp -o /dev/null -e /dev/null --time=5 --deadline=
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     with ControlPlane(tmp_path_factory.mktemp("active")) as plane:
-        asyncio.run(_define(plane))
+        asyncio.run(define(plane, (ActiveCheck, SlurmCluster)))
         yield plane
-
-
-async def _define(plane: ControlPlane) -> None:
-    kinds = (ActiveCheck, SlurmCluster)
-    async with Client(config.load(plane.kubeconfig)) as client:
-        for kind in kinds:
-            await client.apply(CUSTOM_RESOURCE_DEFINITIONS, crd(kind), manager="tests")
-    names = [f"crd/{kind.place.plural}.{kind.place.group}" for kind in kinds]
-    plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", *names)
 
 
 @pytest.fixture

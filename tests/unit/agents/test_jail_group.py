@@ -2,8 +2,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from slurmery.agents.jail.group import (
-    AGGREGATION,
-    INSTANCE,
     Member,
     acted,
     group_of,
@@ -15,6 +13,7 @@ from slurmery.agents.jail.reconfiguration import away, pending
 from slurmery.api.nebius import JailedConfig
 from slurmery.doors.views import Custom, read
 from slurmery.kube.meta import Key, ObjectMeta
+from slurmery.nebius.names import AGGREGATION_LABEL, INSTANCE_LABEL
 from slurmery.slurm.model import Node, Number
 
 
@@ -40,15 +39,15 @@ def member(
 
 
 def test_members_of_an_aggregation_are_written_together_and_others_alone() -> None:
-    common = {AGGREGATION: "common"}
+    common = {AGGREGATION_LABEL: "common"}
     one, two, alone = member("a", labels=common).view, member("b", labels=common).view, member("c").view
     assert group_of(one) == group_of(two) != group_of(alone) == alone.key
 
 
 def test_configs_of_another_cluster_are_not_ours() -> None:
     assert of_cluster(member("a").view, "orion")
-    assert of_cluster(member("a", labels={INSTANCE: "orion"}).view, "orion")
-    assert not of_cluster(member("a", labels={INSTANCE: "vega"}).view, "orion")
+    assert of_cluster(member("a", labels={INSTANCE_LABEL: "orion"}).view, "orion")
+    assert not of_cluster(member("a", labels={INSTANCE_LABEL: "vega"}).view, "orion")
 
 
 def test_a_missing_config_map_harms_its_own_config_alone() -> None:

@@ -12,9 +12,8 @@ from slurmery.api.nebius import JailedConfig
 from slurmery.doors.conditions import Condition
 from slurmery.doors.views import Custom
 from slurmery.kube.meta import Key
+from slurmery.nebius import names
 
-AGGREGATION: Final = "slurm.nebius.ai/jailed-aggregation"
-INSTANCE: Final = "app.kubernetes.io/instance"
 FILES_WRITTEN: Final = "FilesWritten"
 UPDATE_ACTIONS_COMPLETED: Final = "UpdateActionsCompleted"
 # No object can have such a name: groups and single configs never meet.
@@ -57,13 +56,13 @@ class Wish:
 
 def group_of(view: Custom) -> Key:
     """The key under which a JailedConfig is reconciled, with all that are written together with it."""
-    value = view.labels.get(AGGREGATION)
+    value = view.labels.get(names.AGGREGATION_LABEL)
     return Key(view.metadata.namespace, f"{MARK}{value}") if value else view.key
 
 
 def of_cluster(view: Custom, cluster: str) -> bool:
     """Whether a JailedConfig is this cluster's; one that names none is everybody's."""
-    return view.labels.get(INSTANCE, cluster) == cluster
+    return view.labels.get(names.INSTANCE_LABEL, cluster) == cluster
 
 
 def wishes(members: Iterable[Member]) -> dict[Key, Wish]:

@@ -14,7 +14,7 @@ from slurmery.doors.contents import Contents
 from slurmery.doors.key import KeySecret
 from slurmery.doors.report import Reporter
 from slurmery.doors.views import Custom, resource
-from slurmery.kube.controller import Controller, TerminalError, not_only_status
+from slurmery.kube.controller import Controller, not_only_status, unreported
 from slurmery.kube.meta import Key, Selection, View
 from slurmery.kube.ownership import Footprint
 from slurmery.kube.resources import CONFIG_MAPS
@@ -51,7 +51,7 @@ class Writer:
             Reporter(runtime.client, runtime.recorder("sconfigcontroller"), kind),
             lambda now: Reconfiguration(slurm, self.pace, now),
         )
-        controller = Controller("jailedconfig", reconcile, _unreported, workers=self.workers)
+        controller = Controller("jailedconfig", reconcile, unreported, workers=self.workers)
         configs.wakes(controller, self._groups, relevant=not_only_status)
         maps.wakes(controller, lambda view: self._users(configs, view))
         runtime.add(controller)
@@ -67,8 +67,3 @@ def _maps(view: Custom) -> Iterable[Key]:
     """The ConfigMap that a JailedConfig names."""
     name = (view.spec.get("configMap") or {}).get("name", "")
     return (Key(view.metadata.namespace, name),)
-
-
-async def _unreported(_: Key, error: TerminalError) -> None:
-    """None is raised: whatever a person must mend is in a condition."""
-    raise error

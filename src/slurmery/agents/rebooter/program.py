@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from slurmery.agents.rebooter.host import Host
 from slurmery.agents.rebooter.reconcile import Reconcile
 from slurmery.agents.rebooter.views import Node, not_only_heartbeat
-from slurmery.kube.controller import Controller, TerminalError
+from slurmery.kube.controller import Controller, unreported
 from slurmery.kube.meta import Key, Selection, View
 from slurmery.kube.resources import NODES, PODS
 from slurmery.kube.runtime import Runtime
@@ -26,7 +26,7 @@ class Rebooter:
         selection = Selection(PODS, field_selector=f"spec.nodeName={self.node}", metadata_only=True)
         pods = runtime.informer(selection, View)
         reconcile = Reconcile(runtime.client, node, self.host, runtime.recorder("rebooter"), self.every)
-        controller = Controller("rebooter", reconcile, _unreported)
+        controller = Controller("rebooter", reconcile, unreported)
         controller.watch(node, relevant=not_only_heartbeat)
         controller.watch(pods, self._own, relevant=_left)
         runtime.add(controller)
@@ -38,8 +38,3 @@ class Rebooter:
 def _left(old: View, new: View) -> bool:
     """Pods that come and go matter, changes of those that stay do not."""
     return old.deleting != new.deleting
-
-
-async def _unreported(_: Key, error: TerminalError) -> None:
-    """None is raised: whatever a person must mend is in a condition."""
-    raise error

@@ -17,7 +17,7 @@ from slurmery.health.active.reconcile import ACTIVE_CHECKS, CHECK_INDEX, CLUSTER
 from slurmery.health.active.slurm import Reach, Ways, in_cluster
 from slurmery.health.active.slurmjobs import SlurmJobs
 from slurmery.kube.apply import Applier
-from slurmery.kube.controller import Controller, TerminalError
+from slurmery.kube.controller import Controller, unreported
 from slurmery.kube.informer import Informer
 from slurmery.kube.meta import Key, Resource, Selection, View
 from slurmery.kube.observed import OWNER_INDEX, Cached, owners
@@ -76,7 +76,7 @@ def wire(runtime: Runtime, settings: Settings, reach: Reach = in_cluster) -> Non
     slurm_jobs = SlurmJobs(runtime.client, ways, settings.limit)
     reconcile = Reconcile(runtime.client, caches, applier, reporter, slurm_jobs, every=settings.every)
     # One at a time, or two checks might take the last free place together.
-    controller = Controller("activecheck", reconcile, _unreported, time_limit=settings.time_limit)
+    controller = Controller("activecheck", reconcile, unreported, time_limit=settings.time_limit)
     _wake(controller, caches)
     wing.add(controller)
 
@@ -120,8 +120,3 @@ def _depends_on(view: Custom) -> Iterable[Key]:
 def _check_of(view: View) -> Iterable[Key]:
     name = view.annotations.get(names.ACTIVE_CHECK_ANNOTATION)
     return (Key(view.metadata.namespace, name),) if name else ()
-
-
-async def _unreported(_: Key, error: TerminalError) -> None:
-    """None is raised: whatever a person must mend is in a condition."""
-    raise error

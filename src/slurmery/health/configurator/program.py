@@ -15,7 +15,7 @@ from slurmery.doors.views import Custom, resource
 from slurmery.health.configurator.build import labels, name
 from slurmery.health.configurator.decide import Observed, decide, status
 from slurmery.kube.apply import Applier
-from slurmery.kube.controller import Controller, TerminalError, controller_of, not_only_status
+from slurmery.kube.controller import Controller, controller_of, not_only_status, unreported
 from slurmery.kube.informer import Informer
 from slurmery.kube.meta import Key, Selection
 from slurmery.kube.observed import OWNER_INDEX, Cached, owners
@@ -89,7 +89,7 @@ class Configurator:
         controller = Controller(
             "nodeconfigurator",
             Reconcile(kind, custom, applier, reporter),
-            _unreported,
+            unreported,
             workers=self.workers,
             time_limit=self.time_limit,
         )
@@ -103,8 +103,3 @@ async def _gather(owned: Cache[DaemonSet], configurator: NodeConfigurator) -> Ob
     found = owned.get(Key(metadata.namespace, name(metadata.name)))
     mine = found and found.controller and found.controller.uid == metadata.uid
     return found.observed if found and mine else Observed()
-
-
-async def _unreported(_: Key, error: TerminalError) -> None:
-    """None is raised: whatever a person must mend is in a plan's conditions."""
-    raise error
