@@ -5,16 +5,18 @@
 STATE is the cluster's folder; LISTENER the inherited descriptor of a socket that listens outside.
 """
 
+import os
 import sys
 from pathlib import Path
 
-from dev import binaries, components, files, mounts, network
+from dev import binaries, components, files, mounts, network, sandbox
 from dev.layout import Layout
 from dev.supervisor import Service, Supervisor
 
 
 def main(state: str, listener: str) -> None:
     layout = Layout(Path(state))
+    files.write(layout.folder / sandbox.NAMESPACE, os.readlink("/proc/self/ns/pid"))  # noqa: PTH115
     mounts.empty(Path("/run"))
     network.set_up_control()
     nodes = [_node(layout, index) for index in range(network.NODES)]

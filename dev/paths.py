@@ -20,8 +20,12 @@ def cache() -> Path:
 
 
 def instance() -> str:
-    """The name of this checkout's cluster: short, because it ends up in cgroup and image paths."""
-    return f"{ROOT.name}-{hashlib.sha256(str(ROOT).encode()).hexdigest()[:6]}"
+    """The name of this checkout's cluster: short, because it ends up in cgroup and image paths.
+
+    INSTANCE names another beside it: the tests' own, so that they find nothing and spoil nothing.
+    """
+    names = (ROOT.name, hashlib.sha256(str(ROOT).encode()).hexdigest()[:6], os.environ.get("INSTANCE"))
+    return "-".join(filter(None, names))
 
 
 def state() -> Path:

@@ -18,6 +18,9 @@ from dev.refusal import Refusal
 
 UNSHARE = "unshare --pid --mount-proc --mount --propagation slave --net --uts --ipc --fork --kill-child"
 
+NAMESPACE = "run/namespace"
+END_SECONDS = 10
+
 
 @dataclass(frozen=True)
 class Process:
@@ -111,4 +114,28 @@ class Sandbox:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(victim.pid, signal.SIGKILL)
             time.sleep(0.02)
+        # A dying first process has lost its command line, and others may still hold ports and files. After a
+        # reboot the namespace may be a stranger's: it is waited for, and not for ever.
+        deadline = time.monotonic() + END_SECONDS
+        while self._inhabited() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        (self._folder / NAMESPACE).unlink(missing_ok=True)
         self._pid_file.unlink(missing_ok=True)
+
+    def _inhabited(self) -> bool:
+        try:
+            namespace = (self._folder / NAMESPACE).read_text()
+        except FileNotFoundError:
+            return False
+        return any(Process.of(pid) for pid in _processes() if _namespace(pid) == namespace)
+
+
+def _processes() -> list[int]:
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+
+
+def _namespace(pid: int) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/ns/pid")  # noqa: PTH115 - a name that is not a path
+    except OSError:
+        return ""

@@ -4,8 +4,10 @@ The namespaces end with the process that made them, so nothing outlives a test o
 it.
 """
 
+import contextlib
 import json
 import os
+import random
 import secrets
 import socket
 import subprocess
@@ -19,6 +21,7 @@ from dev import images, paths
 
 SLURM: Final = "slurmctld"
 _SLURM_UID: Final = 401
+_BLOCK: Final = 16
 _NAMESPACES: Final = ("--mount", "--pid", "--uts", "--fork", "--kill-child", "--propagation", "private")
 
 _CONF: Final = """\
@@ -76,7 +79,9 @@ class SlurmLab:
     def __init__(self, release: str, folder: Path, plan: Plan) -> None:
         self.release = release
         self.roots: Mapping[str, Path] = {name: folder / name for name in (SLURM, *plan.others)}
-        self.ports = _free_ports("ctld", "rest", *plan.ports)
+        self._guard = _reserve()
+        first = self._guard.getsockname()[1] + 1
+        self.ports = {name: first + n for n, name in enumerate(("ctld", "rest", *plan.ports))}
         self._log = folder / "log"
         self._script = _ROOTS + plan.script.format(**self.ports)
         self._process: subprocess.Popen[bytes] | None = None
@@ -111,6 +116,7 @@ class SlurmLab:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+        self._guard.close()
 
     def run(self, *command: str) -> str:
         """Run a program next to the daemons, as root."""
@@ -152,9 +158,10 @@ def _unpack(archive: Path, root: Path) -> None:
                 inner.extractall(root, filter="fully_trusted", numeric_owner=True)  # noqa: S202 (our own images)
 
 
-def _free_ports(*names: str) -> dict[str, int]:
-    sockets = {name: socket.create_server(("127.0.0.1", 0)) for name in names}
-    ports = {name: held.getsockname()[1] for name, held in sockets.items()}
-    for held in sockets.values():
-        held.close()
-    return ports
+def _reserve() -> socket.socket:
+    """A socket that keeps the block of ports after its own for us, for as long as it is open."""
+    while True:
+        # Below the ports that the kernel gives to outgoing connections.
+        first = random.randrange(20_000, 32_000, _BLOCK)  # noqa: S311
+        with contextlib.suppress(OSError):
+            return socket.create_server(("127.0.0.1", first))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dev import operator, teardown
+from dev import files, operator, paths, teardown
 from dev.cluster import Cluster
 from dev.kubectl import Kubectl
 from dev.progress import Progress
@@ -31,7 +31,8 @@ def kubectl(cluster: Cluster) -> Kubectl:
 def installed(kubectl: Kubectl) -> Kubectl:
     """The operator runs as its charts install it, with least rights and its webhooks on."""
     target = Embedded()
-    operator.install(kubectl, target.helm(), target.registry, target.content(), print)
+    with files.lock(paths.state() / "installing"):  # the other half of the tests may want it just now
+        operator.install(kubectl, target.helm(), target.registry, target.content(), print)
     return kubectl
 
 

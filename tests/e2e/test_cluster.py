@@ -101,6 +101,7 @@ def test_two_checkouts_do_not_meet(cluster: Cluster, second_cluster: Cluster) ->
     assert cluster.kubectl.attempt("get", "namespace", "only-in-the-second").returncode != 0
 
 
+@pytest.mark.alone
 def test_down_leaves_nothing(second_cluster: Cluster) -> None:
     before = _traces()
     second_cluster.start(Progress())

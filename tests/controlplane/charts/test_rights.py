@@ -185,6 +185,8 @@ async def slurm() -> AsyncIterator[Slurm]:
 
 async def test_the_operator_needs_all_that_it_may_do_and_no_more(plane: ControlPlane, slurm: Slurm) -> None:
     plane.kubectl("create", "namespace", HOME)
+    # Without its account a pod is forbidden, whoever asks.
+    plane.kubectl("wait", "serviceaccount/default", "--for=create", f"--namespace={HOME}", "--timeout=60s")
     door = SlinkyDoor(reach=lambda _: slurm.url)
     async with Client(config.load(plane.kubeconfig)) as client, operator(plane, door):
         world = World(client, slurm)
