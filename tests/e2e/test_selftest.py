@@ -61,6 +61,7 @@ def test_applying_it_again_restarts_nothing(kubectl: Kubectl, slurm: SelfTest) -
     assert pods() == before
 
 
+@pytest.mark.alone
 def test_a_worker_moved_to_the_other_node_registers_again(kubectl: Kubectl, slurm: SelfTest) -> None:
     in_namespace = f"--namespace={NAMESPACE}"
     pod = json.loads(kubectl(in_namespace, "get", "pod", "slurmd-0", "-o", "json"))
