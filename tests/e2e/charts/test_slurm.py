@@ -9,9 +9,7 @@ from dev.cluster import Cluster
 from dev.helm import Helm
 from dev.kubectl import Kubectl
 from dev.target import LOCAL, Embedded, release
-from tests.e2e.slinky.lab import Slurm
-
-NAMESPACE = "from-values"
+from tests.e2e.slinky.lab import Slurm, unique
 
 
 def image(name: str) -> dict[str, dict[str, str]]:
@@ -44,14 +42,14 @@ def helm(cluster: Cluster) -> Helm:
 @pytest.fixture(scope="module")
 def slurm(installed: Kubectl, helm: Helm) -> Iterator[Slurm]:
     """A cluster from values, with its one worker idle."""
-    helm.install("slurm", "slurm", NAMESPACE, VALUES)
-    slurm = Slurm(installed, NAMESPACE)
+    slurm = Slurm(installed, unique("from-values"))
+    helm.install("slurm", "slurm", slurm.namespace, VALUES)
     try:
         slurm.wait("an idle worker", lambda: slurm.states() == {"main-0": "idle"})
         yield slurm
     finally:
         slurm.kubectl("delete", "nodesets", "--all", "--timeout=120s")
-        installed("delete", "namespace", NAMESPACE, "--timeout=120s")
+        installed("delete", "namespace", slurm.namespace, "--timeout=120s")
 
 
 def test_a_job_runs_in_the_partition_of_the_values(slurm: Slurm) -> None:
@@ -73,7 +71,7 @@ def test_an_upgrade_keeps_the_keys_and_every_pod(slurm: Slurm, helm: Helm) -> No
 
     pods, keys = world()
     assert set(keys) == {"slurm-auth-slurm", "slurm-auth-jwt"}
-    helm.install("slurm", "slurm", NAMESPACE, {**VALUES, "tokens": {"other": {"username": "slurm"}}})
+    helm.install("slurm", "slurm", slurm.namespace, {**VALUES, "tokens": {"other": {"username": "slurm"}}})
     slurm.wait("the new token", lambda: "slurm-token-other" in slurm.kubectl("get", "tokens", "-o", "name"))
 
     assert world() == (pods, keys)

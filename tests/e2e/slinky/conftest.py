@@ -23,5 +23,5 @@ def slurm(installed: Kubectl) -> Iterator[Slurm]:
 @pytest.fixture(scope="session")
 def department(installed: Kubectl) -> Iterator[Department]:
     """The example with accounting and logins, ready for its users."""
-    with departments.department(installed, "department") as department:
+    with departments.department(installed) as department:
         yield department

@@ -48,7 +48,7 @@ class Department:
 
 
 @contextmanager
-def department(kubectl: Kubectl, namespace: str) -> Iterator[Department]:
+def department(kubectl: Kubectl) -> Iterator[Department]:
     """The example as it is, but for the key that opens the login node."""
     laptop = Laptop.new()
     example = published.manifest(LOCAL, release(), _EXAMPLE)
@@ -59,7 +59,7 @@ def department(kubectl: Kubectl, namespace: str) -> Iterator[Department]:
         laptop.manifest,
         example.replace(_NOBODYS_KEY, laptop.public),
     ]
-    with slurm_cluster(kubectl, namespace, "\n---\n".join(manifests)) as slurm:
+    with slurm_cluster(kubectl, "department", "\n---\n".join(manifests)) as slurm:
         this = Department(slurm, laptop)
         slurm.wait("two idle workers", slurm.settled)
         slurm.wait("the login node", lambda: this.ready("loginset", "login"))

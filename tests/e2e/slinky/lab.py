@@ -7,6 +7,7 @@ import base64
 import json
 import subprocess
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -215,9 +216,15 @@ def manifest(*objects: dict[str, Any]) -> str:
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
 
 
+def unique(name: str) -> str:
+    """A namespace that no other test has, at the same time or left behind."""
+    return f"{name}-{uuid.uuid4().hex[:6]}"
+
+
 @contextmanager
-def slurm_cluster(kubectl: Kubectl, namespace: str, manifest: str) -> Iterator[Slurm]:
+def slurm_cluster(kubectl: Kubectl, name: str, manifest: str) -> Iterator[Slurm]:
     """What the manifest describes, in a new namespace; gone afterwards, the NodeSets first, jobs or not."""
+    namespace = unique(name)
     kubectl("create", "namespace", namespace)
     slurm = Slurm(kubectl, namespace)
     try:

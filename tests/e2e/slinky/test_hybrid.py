@@ -17,7 +17,7 @@ def slurm(installed: Kubectl) -> Iterator[Slurm]:
     example = published.manifest(LOCAL, release(), "05-hybrid/workers.yaml")
     headnode = Path(__file__).with_name("headnode.yaml").read_text()
     assert "headnode.example.org" in example
-    manifest = f"{headnode}\n---\n{example.replace('headnode.example.org', 'headnode.hybrid')}"
+    manifest = f"{headnode}\n---\n{example.replace('headnode.example.org', 'headnode')}"
     with slurm_cluster(installed, "hybrid", manifest) as slurm:
         yield slurm
 

@@ -1,5 +1,6 @@
-"""An operator that is killed again and again in the midst of a rollout."""
+"""What shakes all clusters at once: an operator that is killed again and again, a machine that is emptied."""
 
+import json
 import random
 import time
 from collections.abc import Iterator
@@ -11,14 +12,18 @@ from dev.cluster import Cluster
 from dev.kubectl import Kubectl
 from tests.e2e.slinky.lab import Slurm, controller, example, manifest, nodeset, signal, slurm_cluster
 
+pytestmark = pytest.mark.alone
+
 _KILLS = 3
 
 
 @pytest.fixture(scope="module")
 def slurm(installed: Kubectl) -> Iterator[Slurm]:
     around = example("ConfigMap", "RestApi")
-    with slurm_cluster(installed, "killed", manifest(*around, controller(), nodeset("workers", 4))) as slurm:
-        slurm.wait("idle workers", lambda: slurm.idle(*(f"workers-{number}" for number in range(4))))
+    nodesets = (nodeset("workers", 4), nodeset("evict"))
+    with slurm_cluster(installed, "shaken", manifest(*around, controller(), *nodesets)) as slurm:
+        names = (*(f"workers-{number}" for number in range(4)), "evict-0")
+        slurm.wait("idle workers", lambda: slurm.idle(*names))
         yield slurm
 
 
@@ -45,7 +50,7 @@ def test_an_operator_killed_mid_rollout_ends_where_it_would_have_and_no_job_is_l
 ) -> None:
     victim = Operator(installed, cluster)
     jobs = [slurm.hold(node, "workers") for node in ("workers-0", "workers-3")]
-    before = slurm.uids()
+    before = slurm.uids("workers")
     version = {"metadata": {"annotations": {"example.org/version": "2"}}}
     slurm.patch("nodeset", "workers", {"template": version, "replicas": 3})
     for _ in range(_KILLS):
@@ -61,11 +66,37 @@ def test_an_operator_killed_mid_rollout_ends_where_it_would_have_and_no_job_is_l
         job.completes()
 
     wanted = ("workers-0", "workers-1", "workers-2")
-    slurm.wait("three idle workers", lambda: slurm.idle(*wanted) and set(slurm.uids()) == set(wanted))
-    slurm.wait("all of them new", lambda: all(is_new(pod) for pod in slurm.workers().values()))
-    assert not set(slurm.uids().values()) & set(before.values())
+    slurm.wait(
+        "three idle workers", lambda: slurm.idle(*wanted) and set(slurm.uids("workers")) == set(wanted)
+    )
+    slurm.wait("all of them new", lambda: all(is_new(pod) for pod in slurm.workers("workers").values()))
+    assert not set(slurm.uids("workers").values()) & set(before.values())
 
 
 def is_new(pod: dict[str, dict[str, dict[str, str]]]) -> bool:
     notes = pod["metadata"]["annotations"]
     return notes.get("example.org/version") == "2" and "slurmery/leaving" not in notes
+
+
+def test_an_eviction_and_a_node_drain_wait_for_the_running_job(slurm: Slurm) -> None:
+    job = slurm.hold("evict-0", "evict")
+    pod = slurm.workers("evict")["evict-0"]
+    label = "nodeset.slinky.slurm.net/pod-protect"
+    slurm.wait("it is protected", lambda: label in slurm.workers("evict")["evict-0"]["metadata"]["labels"])
+
+    path = f"/api/v1/namespaces/{slurm.namespace}/pods/evict-0/eviction"
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "evict-0"}}
+    refused = slurm.attempt("create", "--raw", path, "-f", "-", stdin=json.dumps(eviction))
+    assert "Cannot evict pod" in refused.stderr
+
+    drain = ("drain", pod["spec"]["nodeName"], "--delete-emptydir-data", "--force")
+    chosen = "--pod-selector=app.kubernetes.io/instance=evict"
+    try:
+        assert slurm.attempt(*drain, chosen, "--timeout=12s").returncode == 1
+        slurm.wait("Slurm starts nothing new there", lambda: slurm.states()["evict-0"] == "draining")
+        assert slurm.uids("evict")["evict-0"] == pod["metadata"]["uid"]
+        job.completes()
+        slurm.kubectl(*drain, chosen, "--timeout=90s")
+    finally:
+        slurm.kubectl("uncordon", pod["spec"]["nodeName"])
+    slurm.wait("a worker is back", lambda: slurm.idle("evict-0"))

@@ -1,9 +1,8 @@
-"""Workers that have to go while jobs run on them: by an update, a deletion, an eviction, a duplicate.
+"""Workers that have to go while jobs run on them: by an update, a deletion, a duplicate.
 
 One cluster, a NodeSet for each story.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -28,19 +27,18 @@ _LEAVING = "slurmery/leaving"
 
 @pytest.fixture(scope="module")
 def slurm(installed: Kubectl) -> Iterator[Slurm]:
-    """Five NodeSets whose workers are all idle. Records of ended jobs are forgotten soon."""
+    """Four NodeSets whose workers are all idle. Records of ended jobs are forgotten soon."""
     nodesets = [
         nodeset("roll", 3, updateStrategy=_ONE_AT_A_TIME),
         nodeset("admin"),
         nodeset("gone"),
         nodeset("force"),
-        nodeset("evict"),
     ]
     around = example("ConfigMap", "RestApi")
     with slurm_cluster(
         installed, "safety", manifest(*around, controller("MinJobAge=5\n"), *nodesets)
     ) as slurm:
-        names = ("roll-0", "roll-1", "roll-2", "admin-0", "gone-0", "force-0", "evict-0")
+        names = ("roll-0", "roll-1", "roll-2", "admin-0", "gone-0", "force-0")
         slurm.wait("idle workers", lambda: slurm.idle(*names))
         yield slurm
 
@@ -182,27 +180,3 @@ def test_a_busy_daemon_pod_stays_and_its_idle_duplicate_goes(slurm: Slurm) -> No
     slurm.wait("the duplicate goes", lambda: "daemon-twin" not in slurm.uids("daemon"))
     assert slurm.uids("daemon")[name] == pod["metadata"]["uid"]
     job.completes()
-
-
-def test_an_eviction_and_a_node_drain_wait_for_the_running_job(slurm: Slurm) -> None:
-    job = slurm.hold("evict-0", "evict")
-    pod = slurm.workers("evict")["evict-0"]
-    label = "nodeset.slinky.slurm.net/pod-protect"
-    slurm.wait("it is protected", lambda: label in slurm.workers("evict")["evict-0"]["metadata"]["labels"])
-
-    path = f"/api/v1/namespaces/{slurm.namespace}/pods/evict-0/eviction"
-    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "evict-0"}}
-    refused = slurm.attempt("create", "--raw", path, "-f", "-", stdin=json.dumps(eviction))
-    assert "Cannot evict pod" in refused.stderr
-
-    drain = ("drain", pod["spec"]["nodeName"], "--delete-emptydir-data", "--force")
-    chosen = "--pod-selector=app.kubernetes.io/instance=evict"
-    try:
-        assert slurm.attempt(*drain, chosen, "--timeout=12s").returncode == 1
-        slurm.wait("Slurm starts nothing new there", lambda: slurm.states()["evict-0"] == "draining")
-        assert slurm.uids("evict")["evict-0"] == pod["metadata"]["uid"]
-        job.completes()
-        slurm.kubectl(*drain, chosen, "--timeout=90s")
-    finally:
-        slurm.kubectl("uncordon", pod["spec"]["nodeName"])
-    slurm.wait("a worker is back", lambda: slurm.idle("evict-0"))

@@ -26,13 +26,13 @@ def slurm(installed: Kubectl) -> Iterator[Slurm]:
 
 
 @contextmanager
-def out_of_order(kubectl: Kubectl, node: str) -> Iterator[None]:
-    """No pod comes to a Kubernetes node; those that are there stay."""
-    kubectl("taint", "node", node, "slurmery.test/broken=true:NoSchedule")
+def no_room(slurm: Slurm) -> Iterator[None]:
+    """No pod comes, as if there were no machine for it; those that are there stay."""
+    slurm.kubectl("create", "quota", "no-room", "--hard=pods=0")
     try:
         yield
     finally:
-        kubectl("taint", "node", node, "slurmery.test/broken-")
+        slurm.kubectl("delete", "quota", "no-room")
 
 
 def ready(slurm: Slurm) -> set[str]:
@@ -54,15 +54,14 @@ def ask(slurm: Slurm, *command: str) -> str:
     return slurm.kubectl("exec", "workers-0", "-c", "slurmd", "--", *command)
 
 
-def test_the_standby_takes_over_and_gives_back_while_a_job_runs(slurm: Slurm, kubectl: Kubectl) -> None:
+def test_the_standby_takes_over_and_gives_back_while_a_job_runs(slurm: Slurm) -> None:
     assert active(slurm) == FIRST
     job = ask(slurm, "sbatch", "--parsable", "-o", "/dev/null", "--wrap", "sleep 3600").strip()
     running = ("squeue", "-h", "-j", job, "-o", "%T %N")
     slurm.wait("the job runs", lambda: "RUNNING" in ask(slurm, *running))
     before = ask(slurm, *running)
 
-    node = slurm.kubectl("get", "pod", FIRST, "-o", "jsonpath={.spec.nodeName}")
-    with out_of_order(kubectl, node):
+    with no_room(slurm):
         slurm.kubectl("delete", "pod", FIRST, "--grace-period=0", "--force")
         slurm.wait("the standby works", lambda: ask(slurm, *running) == before)
         assert active(slurm) == SECOND
