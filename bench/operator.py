@@ -74,10 +74,10 @@ class Operator:
         """How many of them were no reads."""
         return sum(request.writes for request in self.requests())
 
-    def rest(self, seconds: float = 5.0) -> None:
-        """Wait until it has written something, and then nothing for so long."""
+    def rest(self, seconds: float = 5.0, least: int = 1) -> None:
+        """Wait until it has written at least so often, and then nothing for so long."""
         seen, since = 0, time.monotonic()
-        while not seen or time.monotonic() - since < seconds:
+        while seen < least or time.monotonic() - since < seconds:
             if (now := self.writes()) != seen:
                 seen, since = now, time.monotonic()
             time.sleep(0.2)

@@ -56,14 +56,14 @@ def figures() -> Iterator[Figure]:
 def _starting(plane: ControlPlane) -> Iterator[Figure]:
     """Twenty clusters that wait for an operator."""
     with operator(plane) as running:
-        running.rest()
+        running.rest(least=CLUSTERS * REPLICAS)
         requests = running.requests()
         made = [each for each in requests if each.writes and _makes(each.resource, each.subresource)]
         cpu, writes = running.cpu, running.writes()
         present = asyncio.run(_present(plane))
         words = f"{CLUSTERS} clusters, {CLUSTERS * REPLICAS:,} pods"
         yield Figure(f"{words}: all there", max(each.at for each in made) - running.started, 15, "s")
-        yield Figure(f"{words}: writes per object", writes / present, 1.15, f"of {writes:,}")
+        yield Figure(f"{words}: writes per object", writes / present, 1.1, f"of {writes:,}")
         yield Figure(f"{words}: CPU", cpu, 20, "CPU-s")
         before = running.cpu, len(running.requests()), running.writes()
         time.sleep(IDLE_SECONDS)

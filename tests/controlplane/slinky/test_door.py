@@ -1,8 +1,10 @@
 """All kinds together: they come to rest, and stay there without a single write."""
 
 import asyncio
+from collections.abc import Sequence
 
-from slurmery.kube.resources import DEPLOYMENTS, EVENTS, STATEFUL_SETS
+from slurmery.kube.meta import Manifest
+from slurmery.kube.resources import CONFIG_MAPS, DEPLOYMENTS, EVENTS, SECRETS, SERVICES, STATEFUL_SETS
 from slurmery.slinky.kinds import ACCOUNTINGS, CONTROLLERS, LOGIN_SETS, REST_APIS, TOKENS
 
 from .scene import KEYS, LOGIN, SLURMCTLD, SLURMDBD, SLURMRESTD, Operator, Scene, until
@@ -70,22 +72,56 @@ async def test_what_happens_is_told_in_events(scene: Scene, operator: Operator) 
     assert "Secret keys" in warnings[0]["note"]
 
 
+async def ours(scene: Scene) -> Sequence[Manifest]:
+    events = (await scene.client.list(EVENTS, scene.namespace)).items
+    return [each for each in events if each["reportingController"] == "slurm-operator"]
+
+
+async def told(scene: Scene, reason: str, action: str, past: str) -> set[str]:
+    """The objects that Events name, which say nothing beside."""
+    events = await ours(scene)
+    notes = [each["note"] for each in events if (each["reason"], each["action"]) == (reason, action)]
+    assert all(note.startswith(f"{past} ") and note.endswith(".") for note in notes)
+    return {name for note in notes for name in note.removeprefix(f"{past} ").rstrip(".").split(", ")}
+
+
+async def owned(scene: Scene) -> set[str]:
+    kinds = (STATEFUL_SETS, SERVICES, CONFIG_MAPS, SECRETS)
+    return {
+        f"{kind.kind} {each['metadata']['name']}"
+        for kind in kinds
+        for each in (await scene.client.list(kind, scene.namespace)).items
+        if "ownerReferences" in each["metadata"]
+    }
+
+
 async def test_what_is_made_and_removed_is_told_in_upstreams_words(scene: Scene, operator: Operator) -> None:
     await scene.keys()
     external = {"external": True, "externalConfig": {"host": "ctld.example.org", "port": 6817}}
     await scene.create(CONTROLLERS, "slurm", SLURMCTLD)
     await scene.exists(STATEFUL_SETS, "slurm-controller")
+    await scene.settled(0.5)
+    made = await owned(scene)
+    assert len(made) == 5
+    assert await told(scene, "CreateSucceeded", "Create", "Created") == made
+
     await scene.patch(CONTROLLERS, "slurm", {"spec": external})
+
+    async def removed() -> bool:
+        gone = made - await owned(scene)
+        return bool(gone) and await told(scene, "DeleteSucceeded", "Delete", "Deleted") == gone
+
+    await until(removed)
+    assert "StatefulSet slurm-controller" not in await owned(scene)
+    # A pass says it once of all its objects; they came in two, before and after the keys were seen.
+    reasons = [each["reason"] for each in await ours(scene)]
+    assert (reasons.count("CreateSucceeded") <= 2, reasons.count("DeleteSucceeded")) == (True, 1)
+
+
+async def test_a_missing_controller_is_told_in_upstreams_words(scene: Scene, operator: Operator) -> None:
     await scene.create(REST_APIS, "rest", {**SLURMRESTD, "controllerRef": {"name": "nobody"}})
     await scene.says(REST_APIS, "rest", "Degraded", "True")
-
-    async def told() -> bool:
-        events = (await scene.client.list(EVENTS, scene.namespace)).items
-        said = {(event["reason"], event.get("action"), event.get("note")) for event in events}
-        return {
-            ("CreateSucceeded", "Create", "Created StatefulSet slurm-controller."),
-            ("DeleteSucceeded", "Delete", "Deleted StatefulSet slurm-controller."),
-            ("ControllerRefFailed", "Sync", "Controller nobody, named by controllerRef, does not exist."),
-        } <= said
-
-    await until(told)
+    await scene.settled(0.5)
+    assert ("ControllerRefFailed", "Sync", "Controller nobody, named by controllerRef, does not exist.") in {
+        (event["reason"], event["action"], event["note"]) for event in await ours(scene)
+    }

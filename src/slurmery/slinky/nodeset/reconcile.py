@@ -122,7 +122,9 @@ class Reconcile:
         refused += await self._keep(view, nodeset, seen, upkeep)
         conditions = degrade(status.conditions(nodeset, decision.standing), [*refused, *outcome.problems])
         said = (*conditions, upkeep.reservation.condition) if upkeep.reservation.condition else conditions
-        await self._reporter.report(view, said, status.fields(nodeset, decision.standing))
+        if view.status or not outcome.created or refused or outcome.problems:
+            await self._reporter.report(view, said, status.fields(nodeset, decision.standing))
+        # Else it is new, and what its first workers do is known when the watch brings it, which wakes us.
         if decision.template and not view.deleting:
             in_use = {each.labels.get(names.HASH_LABEL, "") for each in seen.pods.values()}
             await self._history.keep(nodeset, decision.standing.revision, in_use)
