@@ -1,4 +1,4 @@
-"""Write the files that follow from the code: the CRD chart's templates and the reference pages.
+"""Write the files that follow from the code: the CRD chart's templates, schemas of values, the reference pages.
 
 `python scripts/generate.py` rewrites them; a unit test fails while they are stale.
 """
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from scripts.values import SCHEMAS, written
 from slurmery.api.crd import crd
 from slurmery.api.kinds import registry
 from slurmery.api.resource import CustomResource
@@ -99,7 +100,10 @@ def _row(*cells: str) -> str:
 def generated() -> dict[Path, str]:
     """Every generated file with its text."""
     charts = {CHART / f"{one.place.plural}.{one.place.group}.yaml": template(one) for one in registry()}
-    return charts | {REFERENCE / "cli.md": commands_page(), REFERENCE / "crds.md": kinds_page()}
+    values = {
+        ROOT / "charts" / name / "values.schema.json": written(schema()) for name, schema in SCHEMAS.items()
+    }
+    return charts | values | {REFERENCE / "cli.md": commands_page(), REFERENCE / "crds.md": kinds_page()}
 
 
 def main() -> None:

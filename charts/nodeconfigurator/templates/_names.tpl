@@ -1,0 +1,8 @@
+{{- define "nodeconfigurator.labels" -}}
+app.kubernetes.io/part-of: slurmery
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+
+{{- define "nodeconfigurator.account" -}}
+{{ .Values.rebooter.serviceAccountName | default .Release.Name }}
+{{- end }}
