@@ -21,7 +21,13 @@ def manifest(registry: str, release: str, name: str = "01-slinky/cluster.yaml") 
     """An example, with images that nodes find in this registry."""
     text = (paths.ROOT / "examples" / name).read_text()
     newest = next(iter(images.RELEASES))
-    return text.replace(_PUBLISHED, f"{registry}/").replace(f":{newest}", f":{release}")
+    for before, after in (
+        (_PUBLISHED, f"{registry}/"),
+        (f":{newest}", f":{release}"),
+        (f'"{newest}"', f'"{release}"'),
+    ):
+        text = text.replace(before, after)
+    return text
 
 
 class Example:

@@ -81,6 +81,11 @@ class _Recipe:
 _RECIPES = {
     "pause": _Recipe("pause", tag="1"),
     "slurmctld": _Recipe("slurm", target="slurmctld", sources=("images/jail/chroot.c",)),
+    "controller_slurmctld": _Recipe(
+        "slurm",
+        target="controller_slurmctld",
+        sources=("images/jail/chroot.c", "images/jail/power", "images/slurmery", "requirements.lock", "src"),
+    ),
     **{name: _Recipe("slurm", target=name) for name in ("slurmdbd", "slurmrestd", "slurmd", "login")},
     "worker_slurmd": _Recipe("slurm", target="worker_slurmd", sources=("images/jail", "src/slurmery/onnode")),
     **{

@@ -27,8 +27,12 @@ def install(kubectl: Kubectl, helm: Helm, registry: str, content: str, say: Say)
     say("operator and webhooks")
     # The tag stays the same while the source changes.
     annotated = {"podAnnotations": {"slurmery.dev/content": content}}
+    # As upstream's chart does: the network is known by labels of nodes.
+    switched = {"args": ["--enable-topology-controller"]}
     image = {"image": {"repository": f"{registry}/slurmery", "tag": slurmery.__version__}}
-    helm.install("slurmery", "slurmery", NAMESPACE, {"operator": annotated | image, "webhook": annotated})
+    helm.install(
+        "slurmery", "slurmery", NAMESPACE, {"operator": annotated | image | switched, "webhook": annotated}
+    )
     for deployment in ("slurmery", "slurmery-webhook"):
         say(f"waiting for {deployment}")
         limit = f"--timeout={READY_SECONDS}s"

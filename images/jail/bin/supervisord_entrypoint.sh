@@ -19,10 +19,20 @@ slice() {
   mkdir -p "/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)/../system.slice"
 }
 
+# A node that slurm.conf names was powered up when its pod started, and slurmctld waits to hear of a machine that booted
+# since. So its uptime begins now, for slurmd and for jobs; slurmd alone may start anew without that looking like a boot.
+booted() {
+  [ -z "${K8S_SERVICE_NAME-}" ] || return 0
+  clock="unshare --time --boottime=-$(cut -d. -f1 /proc/uptime)"
+  $clock true || clock=
+}
+
 at_home
 [ ! -e /etc/sysctl.conf ] || wishes
 slice
 "${0%/*}/complement_jail.sh" -w
 munge_socket
 mkdir -p /run/slurm
-exec supervisord -c /etc/supervisor/conf.d/supervisord.conf "$@"
+clock=
+booted
+exec $clock supervisord -c /etc/supervisor/conf.d/supervisord.conf "$@"

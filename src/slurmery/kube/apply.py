@@ -42,6 +42,7 @@ from slurmery.kube.logs import logger
 from slurmery.kube.meta import Key, Manifest, Resource
 from slurmery.kube.observed import Direct, Observed
 from slurmery.kube.ownership import Footprint, drift
+from slurmery.kube.resources import ROLE_BINDINGS
 
 log = logger("apply")
 
@@ -98,7 +99,13 @@ class Applier:
         wanted = {(one.resource, one.key) for one in desired}
         if len(wanted) < len(desired):
             raise ValueError("the same object is desired twice")
-        outcomes = await _all(self._one(owner, owner.stamp(one)) for one in desired)
+        # The API server looks at a binding's role: whoever may not bind freely needs that to be there.
+        done: dict[tuple[Resource, Key], Outcome] = {}
+        for last in (False, True):
+            wave = [one for one in desired if (one.resource == ROLE_BINDINGS) is last]
+            made = await _all(self._one(owner, owner.stamp(one)) for one in wave)
+            done |= {(each.resource, each.key): each for each in made}
+        outcomes = [done[one.resource, one.key] for one in desired]
         outcomes += chain(*await _all(self._prune(owner, resource, wanted) for resource in prune))
         for outcome in outcomes:
             metrics.APPLIED.labels(outcome.resource.kind, outcome.act).inc()

@@ -23,6 +23,8 @@ from slurmery.kube.execplugin import ExecPlugin, Plugin
 from slurmery.kube.proxy import proxy_for
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+# For programs that others start with an environment of their own, as Slurm does.
+_HOST = "kubernetes.default.svc"
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def load(
         return from_kubeconfig([path], context, environ)
     if named := environ.get("KUBECONFIG"):
         return from_kubeconfig([Path(part) for part in named.split(os.pathsep) if part], context, environ)
-    if "KUBERNETES_SERVICE_HOST" in environ and SERVICE_ACCOUNT.exists():
+    if SERVICE_ACCOUNT.exists():
         return in_cluster(environ)
     home = Path(environ.get("HOME", "/")) / ".kube" / "config"
     if home.exists():
@@ -74,7 +76,8 @@ def load(
 
 def in_cluster(environ: Mapping[str, str] = os.environ, account: Path = SERVICE_ACCOUNT) -> Config:
     """The cluster whose pod we are, as the pod's service account."""
-    host, port = environ["KUBERNETES_SERVICE_HOST"], environ.get("KUBERNETES_SERVICE_PORT", "443")
+    host = environ.get("KUBERNETES_SERVICE_HOST", _HOST)
+    port = environ.get("KUBERNETES_SERVICE_PORT", "443")
     server = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
     try:
         authority = (account / "ca.crt").read_text()

@@ -385,6 +385,14 @@ class Names:
         return f"{self.cluster}-sconfigcontroller-configmaps-role"
 
     @property
+    def power_account(self) -> str:
+        return f"{self.cluster}-power-manager-sa"
+
+    @property
+    def power_role(self) -> str:
+        return f"{self.cluster}-power-manager-role"
+
+    @property
     def activecheck_account(self) -> str:
         return f"{self.cluster}-activecheck-sa"
 

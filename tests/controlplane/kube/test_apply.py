@@ -17,6 +17,7 @@ from slurmery.kube.observed import Direct
 from slurmery.kube.resources import (
     CONFIG_MAPS,
     JOBS,
+    ROLE_BINDINGS,
     ROLES,
     SECRETS,
     SERVICES,
@@ -290,6 +291,35 @@ async def test_without_the_right_the_outcome_says_so(
         applier = Applier(poor, Direct(poor), Discovery(poor))
         (outcome,) = await applier.apply(owner, cluster(namespace)[:1])
     assert (outcome.act, outcome.reason) == (Act.BLOCKED, "Forbidden")
+
+
+async def test_a_binding_is_written_after_its_role(
+    control_plane: ControlPlane, client: Client, owner: Owner, namespace: str
+) -> None:
+    """Whoever may not bind whatever he likes is refused a binding to a role that is not there yet."""
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}
+    group = ROLES.group
+    may_write = {
+        "apiGroups": [group],
+        "resources": ["roles", "rolebindings"],
+        "verbs": ["create", "get", "patch"],
+    }
+    await client.create(ROLES, manifest(ROLES, "binder", namespace, rules=[rule, may_write]))
+    await client.create(ROLE_BINDINGS, binding("binder", namespace, {"kind": "User", "name": "binder"}))
+    role = Desired(ROLES, manifest(ROLES, "made", namespace, rules=[rule]))
+    bound = Desired(ROLE_BINDINGS, binding("made", namespace, {"kind": "User", "name": "somebody"}))
+    async with Client(config.load(control_plane.user("binder", "binder"))) as binder:
+        outcomes = await Applier(binder, Direct(binder), Discovery(binder)).apply(owner, [bound, role])
+    assert [(each.resource, each.act) for each in outcomes] == [
+        (ROLE_BINDINGS, Act.CREATED),
+        (ROLES, Act.CREATED),
+    ]
+
+
+def binding(role: str, namespace: str, subject: dict[str, str]) -> dict[str, Any]:
+    ref = {"apiGroup": ROLES.group, "kind": ROLES.kind, "name": role}
+    subjects = [{"apiGroup": ROLES.group, **subject}]
+    return manifest(ROLE_BINDINGS, role, namespace, roleRef=ref, subjects=subjects)
 
 
 async def test_what_a_predecessor_wrote_and_we_do_not_want_goes(

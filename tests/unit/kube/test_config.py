@@ -173,6 +173,8 @@ async def test_a_pod_is_its_service_account(authority: trustme.CA, tmp_path: Pat
     found = config.in_cluster(environ, tmp_path)
     assert (found.server, found.namespace) == ("https://[fd00::1]:6443", "slurm")
     assert await found.credentials.get() == Credential("Bearer pod-token")
+    # Slurm gives the programs that it starts hardly any environment.
+    assert config.in_cluster({}, tmp_path).server == "https://kubernetes.default.svc:443"
     (tmp_path / "ca.crt").unlink()
     with pytest.raises(ConfigError, match=r"ca\.crt"):
         config.in_cluster({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, tmp_path)

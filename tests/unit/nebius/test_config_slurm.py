@@ -128,6 +128,26 @@ def test_slurmctld_offers_metrics_unless_told_not_to(given: Any, there: bool) ->
 
 
 @pytest.mark.parametrize(
+    ("tag", "metrics", "action"),
+    [
+        (":26.05", True, True),
+        (":5.0.1-noble-slurm26.05.3", True, True),
+        (":25.11.2", True, False),
+        (":5.0.1-noble-slurm25.05.4", False, False),
+        (":24.11", False, False),
+        (":24.11.6-trixie@sha256:26.05", False, False),
+        # Whatever does not tell is of this generation.
+        (":5.0.0", True, True),
+        ("", True, True),
+        ("@sha256:24.11", True, True),
+    ],
+)
+def test_settings_that_this_slurm_does_not_know_are_left_out(tag: str, metrics: bool, action: bool) -> None:
+    text = conf("5.0", slurmNodes__controller__slurmctld__image=f"host:24.11/slurmctld{tag}")
+    assert ("MetricsType=" in text, "PowerAction=" in text) == (metrics, action)
+
+
+@pytest.mark.parametrize(
     ("memory", "mib"), [("512Mi", 512), ("1G", 953), ("1000M", 953), (1073741824, 1024), (None, 0)]
 )
 def test_real_memory_is_in_mib_rounded_down(memory: Any, mib: int) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from slurmery.nebius.controller import build
 from slurmery.nebius.errors import SpecError
-from tests.unit.nebius.clusters import check, cluster
+from tests.unit.nebius.clusters import at, check, cluster, nodeset
 
 VERSIONS = {"aurora-munge": "b" * 8, "aurora-rest-jwt-key": "a" * 8}
 
@@ -22,7 +22,7 @@ def slurmctld(**changes: Any) -> Any:
 @pytest.mark.parametrize("version", ["1.22", "5.0"])
 def test_objects(version: str) -> None:
     found = cluster(version)
-    objects = [build.service(found), build.stateful_set(found, VERSIONS)]
+    objects = [*build.access(found), build.service(found), build.stateful_set(found, VERSIONS)]
     objects += [each for each in (build.placeholder(found), build.service_monitor(found)) if each]
     check(f"controller-{version}", objects)
 
@@ -132,6 +132,31 @@ def test_placeholders_are_not_for_the_newer_generation() -> None:
 def test_what_cannot_be_is_refused_with_its_place(changes: dict[str, Any], complaint: str) -> None:
     with pytest.raises(SpecError, match=complaint):
         pod(**changes)
+
+
+def test_slurmctld_switches_only_ephemeral_nodes_of_its_own() -> None:
+    nodesets = (nodeset("cpu"), nodeset("gpu", ephemeralNodes=True), nodeset("big", ephemeralNodes=True))
+    named = at("slurmNodes__controller__serviceAccountName", None)
+    found = cluster("5.0", nodesets, **named)
+    account, role, binding = (each.manifest for each in build.access(found))
+    assert role["rules"] == [
+        {
+            "apiGroups": ["slurm.nebius.ai"],
+            "resources": ["nodesetpowerstates"],
+            "resourceNames": ["big", "gpu"],
+            "verbs": ["get", "patch"],
+        }
+    ]
+    assert binding["subjects"][0]["name"] == account["metadata"]["name"]
+    template = build.stateful_set(found, {}).manifest["spec"]["template"]
+    assert template["spec"]["serviceAccountName"] == account["metadata"]["name"]
+
+
+def test_slurmctld_may_do_nothing_where_no_node_is_ephemeral() -> None:
+    role, binding = (each.manifest for each in build.access(cluster("5.0", (nodeset("cpu"),))))
+    assert role["rules"] == []
+    assert binding["subjects"][0]["name"] == "borealis-controller"
+    assert build.access(cluster("1.22")) == ()
 
 
 def test_a_new_key_means_a_new_pod() -> None:

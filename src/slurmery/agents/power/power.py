@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from slurmery.kube.client import Client
-from slurmery.kube.errors import ConflictError
+from slurmery.kube.errors import ApiError, ConflictError
 from slurmery.kube.meta import Key
 from slurmery.nebius.kinds import POWER_STATES
 
@@ -21,6 +21,7 @@ _LOOK_SECONDS: Final = 1.0
 _RUNNING: Final = "Running"
 
 Nodes = Mapping[str, frozenset[int]]
+Change = Callable[[frozenset[int]], frozenset[int]]
 
 
 class Power:
@@ -32,13 +33,11 @@ class Power:
 
     async def resume(self, nodes: Nodes) -> None:
         """Have the nodes on."""
-        for nodeset, ordinals in nodes.items():
-            await self._change(nodeset, ordinals.union)
+        await self._changes({nodeset: ordinals.union for nodeset, ordinals in nodes.items()})
 
     async def suspend(self, nodes: Nodes) -> None:
         """Have the nodes off; the operator takes none away that has jobs."""
-        for nodeset, ordinals in nodes.items():
-            await self._change(nodeset, partial(_without, ordinals))
+        await self._changes({nodeset: partial(_without, ordinals) for nodeset, ordinals in nodes.items()})
 
     async def wait_added(self, nodes: Nodes) -> None:
         """Until the pods of all nodes run."""
@@ -48,7 +47,18 @@ class Power:
         """Until no node has a pod."""
         await self._wait(nodes, lambda states, gone: not any(str(each) in states for each in gone))
 
-    async def _change(self, nodeset: str, change: Callable[[frozenset[int]], frozenset[int]]) -> None:
+    async def _changes(self, changes: Mapping[str, Change]) -> None:
+        """All of them, and only then the first refusal: Slurm names static nodes beside ephemeral ones."""
+        refusals = []
+        for nodeset, change in changes.items():
+            try:
+                await self._change(nodeset, change)
+            except ApiError as error:
+                refusals.append(error)
+        if refusals:
+            raise refusals[0]
+
+    async def _change(self, nodeset: str, change: Change) -> None:
         while True:
             state = await self._state(nodeset)
             before = frozenset(state["spec"].get("activeNodes") or ())

@@ -12,6 +12,7 @@ from typing import Final
 from slurmery.nebius import names
 from slurmery.nebius.cluster import Cluster
 from slurmery.nebius.config import accounting, nodes, partitions, words
+from slurmery.nebius.config.release import knows
 from slurmery.nebius.config.words import GAP, comment
 from slurmery.nebius.ports import port
 from slurmery.slurmconf.text import entry, record, settings
@@ -19,6 +20,9 @@ from slurmery.slurmconf.text import entry, record, settings
 # Slurm cannot read an include that no line break follows: it takes what is left of the line before.
 _END: Final = ""
 _HANDOFF: Final = "soperator-worker-handoff"
+# Releases that know these settings; a key that it does not know keeps Slurm from starting.
+_METRICS_SINCE: Final = (25, 11)
+_ACTIONS_SINCE: Final = (26, 5)
 _SCHEDULER_1_22: Final = "nohold_on_prolog_fail,extra_constraints"
 _SCHEDULER_5_0: Final = (
     "nohold_on_prolog_fail,extra_constraints,pack_serial_at_end,salloc_wait_nodes,sbatch_wait_nodes,"
@@ -143,7 +147,7 @@ def _plugins(cluster: Cluster) -> Iterator[str]:
     yield entry("SchedulerParameters", _SCHEDULER_1_22 if cluster.is_1_22 else _SCHEDULER_5_0)
     if not cluster.is_1_22:
         yield entry("PrologFlags", "contain")
-        if cluster.spec.slurm_nodes.controller.open_metrics.enabled:
+        if cluster.spec.slurm_nodes.controller.open_metrics.enabled and knows(cluster, _METRICS_SINCE):
             yield entry("MetricsType", "metrics/openmetrics")
     yield GAP
 
@@ -190,11 +194,12 @@ def _slurmctld_parameters(cluster: Cluster) -> list[str]:
 
 
 def _power(cluster: Cluster) -> Iterator[str]:
-    yield record(
-        ("PowerAction", _HANDOFF),
-        ("Program", f"{names.SLURM_SCRIPTS_DIR}/worker_handoff.py"),
-        ("Location", "slurmd"),
-    )
+    if knows(cluster, _ACTIONS_SINCE):
+        yield record(
+            ("PowerAction", _HANDOFF),
+            ("Program", f"{names.SLURM_SCRIPTS_DIR}/worker_handoff.py"),
+            ("Location", "slurmd"),
+        )
     yield entry("ResumeProgram", f"{names.POWER_SCRIPTS_DIR}/power_resume.sh")
     yield entry("ResumeFailProgram", f"{names.POWER_SCRIPTS_DIR}/power_resume_fail.sh")
     yield entry("SuspendProgram", f"{names.POWER_SCRIPTS_DIR}/power_suspend.sh")

@@ -7,6 +7,7 @@ from slurmery.kube.desired import Desired, Policy
 from slurmery.kube.meta import Manifest
 from slurmery.kube.resources import DAEMON_SETS, STATEFUL_SETS
 from slurmery.nebius import containers, names, pods, volumes
+from slurmery.nebius.access import Access, granted, rule
 from slurmery.nebius.cluster import Cluster
 from slurmery.nebius.directory import Directory, directory
 from slurmery.nebius.objects import desired, named, service_ports
@@ -60,6 +61,19 @@ def service_monitor(cluster: Cluster) -> Desired | None:
     }
     name = cluster.names.controller
     return desired(cluster, names.SERVICE_MONITORS, name, names.CONTROLLER, {"spec": spec})
+
+
+def access(cluster: Cluster) -> tuple[Desired, ...]:
+    """What slurmctld's power programs may do: say which nodes of this cluster's ephemeral NodeSets are on."""
+    if cluster.is_1_22:
+        return ()
+    ephemeral = [nodeset.name for nodeset in cluster.nodesets if nodeset.spec.ephemeral_nodes]
+    allowed = rule(names.POWER_STATES.group, [names.POWER_STATES.plural], ("get", "patch"))
+    # Without a name the rule would be for every NodeSet.
+    rules = ({**allowed, "resourceNames": ephemeral},) if ephemeral else ()
+    at = cluster.names
+    rights = Access(names.CONTROLLER, at.power_account, at.power_role, rules)
+    return granted(cluster, rights, cluster.spec.slurm_nodes.controller.service_account_name)
 
 
 def stateful_set(cluster: Cluster, versions: Mapping[str, str]) -> Desired:
@@ -125,8 +139,9 @@ def _directory(cluster: Cluster) -> Directory:
 
 def _pod(cluster: Cluster, storage: Storage) -> Manifest:
     given = cluster.spec.slurm_nodes.controller
+    account = "" if cluster.is_1_22 else cluster.names.power_account
     return {
-        "serviceAccountName": given.service_account_name,
+        "serviceAccountName": given.service_account_name or account,
         "initContainers": [
             *given.custom_init_containers,
             containers.munge(given.munge),

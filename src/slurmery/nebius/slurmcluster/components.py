@@ -215,6 +215,7 @@ def _controller(cluster: Cluster, _: Observed, versions: Versions) -> Component:
     placeholder = slurmctld.placeholder(cluster)
     found = (
         files.security_limits(cluster, names.CONTROLLER, limits),
+        *slurmctld.access(cluster),
         slurmctld.service(cluster),
         slurmctld.stateful_set(cluster, versions.secrets(at.munge)),
         *([placeholder] if placeholder else ()),
