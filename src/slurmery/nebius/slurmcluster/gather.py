@@ -102,18 +102,15 @@ async def contents(
 ) -> dict[str, Content]:
     """What is in them. Those that we make are asked for again before they count as missing: the cache may
     not show what we wrote a moment ago."""
-    found = {}
-    for name in sorted(wanted):
-        key = Key(namespace, name)
-        cached = (
-            await around.contents.secret(key)
-            if resource == SECRETS
-            else await around.contents.config_map(key)
-        )
-        content = cached if cached is not None else await around.contents.live(resource, key)
-        if content is not None:
-            found[name] = content
-    return found
+    keys = [Key(namespace, name) for name in sorted(wanted)]
+    found = await asyncio.gather(*(_content(around, resource, key) for key in keys))
+    return {key.name: content for key, content in zip(keys, found, strict=True) if content is not None}
+
+
+async def _content(around: Surroundings, resource: Resource, key: Key) -> Content | None:
+    held = around.contents
+    cached = await (held.secret(key) if resource == SECRETS else held.config_map(key))
+    return cached if cached is not None else await held.live(resource, key)
 
 
 async def _fresh(wanted: Cluster, known: Mapping[str, Content], offered: Mapping[Resource, bool]) -> Fresh:
