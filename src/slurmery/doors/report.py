@@ -74,11 +74,13 @@ class Reporter:
         self._recorder.record(regarding, event.type, event.reason, event.note, action=event.action)
 
     def tell(self, view: Custom, outcomes: Iterable[Outcome]) -> None:
-        """Events about the objects that were made or removed for an object, in upstream's words."""
+        """Events about what was made or removed for an object, in upstream's words; one names all alike."""
+        named: dict[Act, list[str]] = {}
         for each in outcomes:
-            if each.act in _TOLD:
-                action, past = _TOLD[each.act]
-                note = f"{past} {each.resource.kind} {each.key.name}."
+            named.setdefault(each.act, []).append(f"{each.resource.kind} {each.key.name}")
+        for act, (action, past) in _TOLD.items():
+            if act in named:
+                note = f"{past} {', '.join(named[act])}."
                 self.say(view, Event("Normal", f"{action}Succeeded", action, note))
 
     def forget(self, key: Key) -> None:
