@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from bench.figure import Figure
 from slurmery.kube import logs
 
-SUBJECTS = ("kube", "exporter", "slinky", "health")
+SUBJECTS = ("kube", "exporter", "slinky", "nebius", "health")
 
 
 def main(subjects: list[str]) -> int:

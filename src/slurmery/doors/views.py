@@ -71,10 +71,14 @@ class Workload(Footprint, frozen=True, gc=False):
         return self.spec.template.metadata.annotations or {}
 
     @property
+    def seen(self) -> bool:
+        """Whether its controller knows its spec."""
+        return self.status.observed_generation >= (self.metadata.generation or 0)
+
+    @property
     def revision(self) -> str:
         """What a StatefulSet labels its new pods with; empty while it does not know its spec yet."""
-        known = self.status.observed_generation >= (self.metadata.generation or 0)
-        return self.status.update_revision if known else ""
+        return self.status.update_revision if self.seen else ""
 
     @property
     def rollout(self) -> Rollout:

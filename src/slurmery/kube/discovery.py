@@ -1,7 +1,7 @@
 """Which resources the API server offers: optional CRDs may be missing today and there tomorrow."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -36,16 +36,23 @@ class Discovery:
         # When each missing resource was last asked for.
         self._missing: dict[Resource, float] = {}
         self._awaited: dict[Resource, asyncio.Event] = {}
+        self._ignored: frozenset[Resource] = frozenset()
         # A thousand objects of a kind ask once.
         self._asking = asyncio.Lock()
 
     async def offers(self, resource: Resource) -> bool:
         """Whether the server serves the resource now, or did not a moment ago."""
+        if resource in self._ignored:
+            return False
         if resource not in self._offered:
             async with self._asking:
                 if resource not in self._offered and not self._recently_missed(resource):
                     await self._ask(resource)
         return resource in self._offered
+
+    def ignore(self, resources: Iterable[Resource]) -> None:
+        """Never look for these: somebody said that they are not there, or not for us."""
+        self._ignored |= frozenset(resources)
 
     async def wait(self, resource: Resource) -> None:
         """Return once the server serves the resource."""

@@ -22,6 +22,7 @@ from slurmery.kube.runtime import Wing
 from slurmery.nebius import names
 from slurmery.nebius.kinds import NODE_SETS, POWER_STATES, SLURM_CLUSTERS
 from slurmery.nebius.references import USES, uses
+from slurmery.nebius.sets import KRUISE
 from slurmery.nebius.views import Database, Job
 
 _CUSTOM: Final = (SLURM_CLUSTERS, NODE_SETS, POWER_STATES)
@@ -35,6 +36,7 @@ _METADATA: Final = (
     DAEMON_SETS,
     names.JAILED_CONFIGS,
     names.POD_MONITORS,
+    names.SERVICE_MONITORS,
     names.APP_ARMOR_PROFILES,
     names.GRANTS,
     names.DATABASES,
@@ -52,7 +54,9 @@ class Caches:
             one: cache(wing, namespaces, Selection(one, metadata_only=True), Footprint, owned)
             for one in _METADATA
         }
-        self.workloads = {one: cache(wing, namespaces, Selection(one), Workload, owned) for one in WORKLOADS}
+        self.workloads = {
+            one: cache(wing, namespaces, Selection(one), Workload, owned) for one in (*WORKLOADS, KRUISE)
+        }
         self.jobs = cache(wing, namespaces, Selection(JOBS), Job, owned)
         self.databases = cache(wing, namespaces, Selection(names.MARIADBS), Database, owned)
 

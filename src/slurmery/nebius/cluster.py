@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from slurmery.api.nebius import NodeSet, SlurmCluster
 from slurmery.api.nebius.nodeset import NodeSetSpec
 from slurmery.api.nebius.slurmcluster import SlurmClusterSpec
+from slurmery.kube.meta import Resource
+from slurmery.kube.resources import STATEFUL_SETS
 from slurmery.nebius.errors import SpecError
 from slurmery.nebius.names import Names, labels, selector
 
@@ -28,6 +30,8 @@ class Cluster:
     room: int = 0
     # Whether workers are still there though maintenance sends them away: their jobs need all the rest.
     awake: bool = False
+    # What its StatefulSets are.
+    sets: Resource = STATEFUL_SETS
 
     @property
     def name(self) -> str:
@@ -80,7 +84,7 @@ def cluster(
     *,
     born_bare: bool = False,
     domain: str = "cluster.local",
-    room: int = 0,
+    sets: Resource = STATEFUL_SETS,
 ) -> Cluster:
     """The cluster of a custom resource; `born_bare` if it has a controller without its name before it."""
     if resource.spec is None:
@@ -96,4 +100,4 @@ def cluster(
         for nodeset in sorted(nodesets, key=lambda each: each.metadata.name)
         if nodeset.spec is not None
     )
-    return Cluster(resource.spec, names, workers, room)
+    return Cluster(resource.spec, names, workers, sets=sets)

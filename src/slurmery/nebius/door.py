@@ -24,7 +24,7 @@ from slurmery.kube.apply import Applier
 from slurmery.kube.controller import Controller, Reconciler, controller_of, not_only_status, unreported
 from slurmery.kube.meta import Key, Resource, Selection, View
 from slurmery.kube.observed import Cached
-from slurmery.kube.resources import NODES, STATEFUL_SETS
+from slurmery.kube.resources import NODES
 from slurmery.kube.runtime import Runtime, Wing
 from slurmery.nebius import names
 from slurmery.nebius.caches import Caches
@@ -38,6 +38,7 @@ from slurmery.nebius.nodeset.finish import needed as needed_nodeset
 from slurmery.nebius.nodeset.gather import gather as gather_nodeset
 from slurmery.nebius.nodeset.observed import Observed
 from slurmery.nebius.references import uses
+from slurmery.nebius.sets import Api, LetGo, let_go
 from slurmery.nebius.slurmcluster.decide import decide
 from slurmery.nebius.slurmcluster.finish import finish, needed
 from slurmery.nebius.slurmcluster.gather import Surroundings, gather
@@ -51,7 +52,7 @@ from slurmery.slurm.snapshot import Part
 class Door:
     """How the front door is opened; no namespaces are all, `workers` see to so many clusters at once.
 
-    Without `topology`, nobody keeps topology.conf.
+    Without `topology`, nobody keeps topology.conf. `sets` is whose StatefulSets are made.
     """
 
     namespaces: Sequence[str] = ()
@@ -59,6 +60,7 @@ class Door:
     workers: int = 1
     time_limit: float = 180.0
     topology: Topology | None = None
+    sets: Api = Api.NATIVE
     reach: Reach = in_cluster
     intervals: Mapping[Part, float] = field(default_factory=lambda: INTERVALS)
 
@@ -69,9 +71,10 @@ class Door:
         caches = Caches(wing, self.namespaces)
         contents = Contents(runtime.client, caches.metadata)
         links = Links(runtime.client, self.reach, self.intervals)
-        crew = Crew(wing, self.namespaces, caches.workloads[STATEFUL_SETS], links)
+        crew = Crew(wing, self.namespaces, caches.workloads[self.sets.resource], links)
         offers, kept = runtime.discovery.offers, self.topology is not None
-        around = Surroundings(caches, contents, crew, offers, self.domain, kept)
+        around = Surroundings(caches, contents, crew, offers, self.domain, kept, sets=self.sets.resource)
+        handing = partial(let_go, runtime.client, caches.workloads, self.sets.resource)
         informers = [one for cache in caches.owned.values() for one in cache.informers]
         applier = Applier(runtime.client, Cached(runtime.client, informers), runtime.discovery)
         reporter = Reporter(runtime.client, runtime.recorder("slurm-operator"), SLURM_CLUSTERS)
@@ -81,7 +84,7 @@ class Door:
             decide=decide,
             labels=owner_labels,
             status=lambda _, __, plan: plan.fields,
-            finish=partial(finish, crew, partial(_say, caches.custom[SLURM_CLUSTERS], reporter)),
+            finish=partial(finish, crew, handing, partial(_say, caches.custom[SLURM_CLUSTERS], reporter)),
             hold=Hold(runtime.client, SLURM_CLUSTERS, partial(needed, crew)),
         )
         reconcile = Reconcile(kind, caches.custom[SLURM_CLUSTERS], applier, reporter)
@@ -90,7 +93,7 @@ class Door:
         caches.custom[NODE_SETS].wakes(clusters, _cluster_of, relevant=not_only_status)
         for resource, cache in caches.owned.items():
             cache.wakes(clusters, _concerned(caches, resource))
-        nodesets = self._controller("nebiusnodeset", nodeset_reconcile(runtime, around, applier))
+        nodesets = self._controller("nebiusnodeset", nodeset_reconcile(runtime, around, applier, handing))
         wake_nodesets(nodesets, caches)
         crew.wakes(clusters, nodesets)
         caches.custom[SLURM_CLUSTERS].subscribe(partial(_forget_deleted, crew))
@@ -112,7 +115,7 @@ class Door:
 
 
 def nodeset_reconcile(
-    runtime: Runtime, around: Surroundings, applier: Applier
+    runtime: Runtime, around: Surroundings, applier: Applier, handing: LetGo
 ) -> Reconcile[NodeSet, Observed, NodeSetPlan]:
     """What reconciling a NodeSet is."""
     views, recorder = around.caches.custom[NODE_SETS], runtime.recorder("slurm-operator")
@@ -124,7 +127,7 @@ def nodeset_reconcile(
         decide=decide_nodeset,
         labels=lambda _: {names.NAME_LABEL: names.APPLICATION, names.COMPONENT_LABEL: names.NODESET},
         status=lambda _, __, plan: plan.fields,
-        finish=Finish(around.crew, around.caches, powers, partial(_say, views, reporter)),
+        finish=Finish(around.crew, around.caches, handing, powers, partial(_say, views, reporter)),
         hold=Hold(runtime.client, NODE_SETS, partial(needed_nodeset, around.crew)),
     )
     return Reconcile(kind, views, applier, reporter)

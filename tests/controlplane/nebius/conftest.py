@@ -10,10 +10,12 @@ from dev.controlplane import ControlPlane
 from slurmery.api import nebius
 from slurmery.kube import config
 from slurmery.kube.client import Client
+from slurmery.kube.discovery import Discovery
 from slurmery.kube.meta import Key
 from slurmery.kube.resources import NAMESPACES
 from slurmery.kube.runtime import Listen, Runtime
 from slurmery.nebius.door import Door
+from slurmery.nebius.sets import Api
 from slurmery.nebius.topology.reconcile import Topology
 from slurmery.slurm.snapshot import Part
 from tests.controlplane.definitions import define
@@ -54,6 +56,7 @@ class Operator:
     """The door at work, in this event loop."""
 
     def __init__(self, scene: Scene, slurm: Slurm) -> None:
+        self.sets = Api.NATIVE
         self._scene = scene
         self._slurm = slurm
         self._runtime: Runtime | None = None
@@ -71,9 +74,11 @@ class Operator:
     async def _run(self) -> None:
         async with Client(config.load(self._scene.plane.kubeconfig), user_agent=OPERATOR) as client:
             self._runtime = Runtime(client, "test", Listen())
+            self._runtime.discovery = Discovery(client, patience=1.0)
             door = Door(
                 namespaces=(self._scene.namespace,),
                 topology=Topology(),
+                sets=self.sets,
                 reach=lambda _: self._slurm.url,
                 intervals={Part.NODES: 0.6, Part.JOBS: 0.6},
             )

@@ -1,6 +1,6 @@
 """`slurmery operator`: reconciles the clusters of both APIs."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
@@ -11,7 +11,9 @@ from slurmery.cli.webhooks import webhooks
 from slurmery.health.configurator.program import Configurator
 from slurmery.kube import profiling
 from slurmery.kube.health import serve
+from slurmery.kube.meta import Resource
 from slurmery.kube.runtime import Runtime
+from slurmery.nebius import names
 from slurmery.nebius.door import Door as NebiusDoor
 from slurmery.nebius.topology.reconcile import Topology
 from slurmery.slinky import domain
@@ -30,10 +32,21 @@ async def _wired(settings: OperatorSettings, runtime: Runtime) -> AsyncIterator[
             await stack.enter_async_context(serve(settings.profile_addr, profiling.routes()))
         if settings.enable_webhooks:
             await stack.enter_async_context(webhooks(settings, runtime))
+        runtime.discovery.ignore(_unserved(settings))
         await stack.enter_async_context(_slinky(settings).open(runtime))
         await stack.enter_async_context(_nebius(settings).open(runtime))
         _configurator(settings).wire(runtime)
         yield
+
+
+def _unserved(settings: OperatorSettings) -> Iterable[Resource]:
+    """What an administrator says is not there; it is not looked for, whatever is."""
+    said = {
+        (names.POD_MONITORS, names.SERVICE_MONITORS): settings.prometheus_crds,
+        (names.MARIADBS, names.GRANTS, names.DATABASES): settings.mariadb_crds,
+        (names.APP_ARMOR_PROFILES,): settings.apparmor_crds,
+    }
+    return [each for resources, served in said.items() if served is False for each in resources]
 
 
 def _slinky(settings: OperatorSettings) -> SlinkyDoor:
@@ -64,6 +77,7 @@ def _nebius(settings: OperatorSettings) -> NebiusDoor:
         topology=Topology(settings.topology_label_prefix, settings.home)
         if settings.reconciles("topology")
         else None,
+        sets=settings.statefulset_api,
     )
 
 

@@ -19,6 +19,7 @@ from slurmery.cli.settings.shared import (
 )
 from slurmery.cli.values import ALL, Count, Level, Names, Switches
 from slurmery.kube.health import Address
+from slurmery.nebius.sets import Api
 
 SLINKY: Final = "Reconcilers of slinky.slurm.net"
 NEBIUS: Final = "Reconcilers of slurm.nebius.ai"
@@ -97,6 +98,9 @@ class OperatorSettings(ZapSettings, HookSettings):
     enable_topology_controller: Annotated[
         bool, Flag("Keep topology.conf; --controllers decides where it is given.", NEBIUS)
     ] = False
+    statefulset_api: Annotated[
+        Api, Flag("Whose StatefulSets run the daemons: Kubernetes' own, or OpenKruise's.", NEBIUS)
+    ] = Api.NATIVE
     topology_label_prefix: Annotated[
         str,
         Flag(

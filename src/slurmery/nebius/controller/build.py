@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from slurmery.kube.desired import Desired, Policy
+from slurmery.kube.desired import Desired
 from slurmery.kube.meta import Manifest
 from slurmery.kube.resources import DAEMON_SETS, STATEFUL_SETS
-from slurmery.nebius import containers, names, pods, volumes
+from slurmery.nebius import containers, names, pods, sets, volumes
 from slurmery.nebius.access import Access, granted, rule
 from slurmery.nebius.cluster import Cluster
 from slurmery.nebius.directory import Directory, directory
@@ -95,7 +95,7 @@ def stateful_set(cluster: Cluster, versions: Mapping[str, str]) -> Desired:
         spec["volumeClaimTemplates"] = list(storage.claims)
     body = {"metadata": {"labels": _MAIN}, "spec": spec}
     manifest = named(cluster, STATEFUL_SETS, cluster.names.controller, names.CONTROLLER, body)
-    return Desired(STATEFUL_SETS, manifest, Policy.RECREATE_ORPHANING)
+    return sets.stateful_set(cluster.sets, manifest, sets.replaced(in_place=True))
 
 
 def placeholder(cluster: Cluster) -> Desired | None:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from slurmery.kube.desired import Desired, Policy
+from slurmery.kube.desired import Desired
 from slurmery.kube.resources import SERVICES, STATEFUL_SETS
-from slurmery.nebius import containers, names, pods, volumes
+from slurmery.nebius import containers, names, pods, sets, volumes
 from slurmery.nebius.cluster import Cluster
 from slurmery.nebius.directory import Directory, directory
 from slurmery.nebius.objects import desired, named, service_ports
@@ -79,7 +79,7 @@ def stateful_set(cluster: Cluster, versions: Mapping[str, str]) -> Desired:
     if storage.claims:
         spec["volumeClaimTemplates"] = list(storage.claims)
     manifest = named(cluster, STATEFUL_SETS, cluster.names.login, names.LOGIN, {"spec": spec})
-    return Desired(STATEFUL_SETS, manifest, Policy.RECREATE_ORPHANING)
+    return sets.stateful_set(cluster.sets, manifest, sets.replaced(in_place=False))
 
 
 def _directory(cluster: Cluster) -> Directory:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from slurmery.kube.desired import Desired, Policy
 from slurmery.kube.resources import STATEFUL_SETS
-from slurmery.nebius import names, pods
+from slurmery.nebius import names, pods, sets
 from slurmery.nebius.access import Access, granted
 from slurmery.nebius.cluster import Cluster, Workers
 from slurmery.nebius.configmaps.build import security_limits
@@ -106,7 +106,7 @@ def stateful_set(cluster: Cluster, nodeset: Workers, replicas: int, versions: Ma
         spec["volumeClaimTemplates"] = list(storage.claims)
     body = {"metadata": {"labels": own}, "spec": spec}
     manifest = named(cluster, STATEFUL_SETS, nodeset.name, names.NODESET, body)
-    return Desired(STATEFUL_SETS, manifest, Policy.RECREATE_ORPHANING)
+    return sets.stateful_set(cluster.sets, manifest, sets.kept(given.max_unavailable))
 
 
 def reserved(active: Collection[int]) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ from slurmery.nebius.nodeset import ephemeral
 from slurmery.nebius.nodeset.decide import NodeSetPlan
 from slurmery.nebius.nodeset.observed import Observed, Whole
 from slurmery.nebius.references import cluster_of
+from slurmery.nebius.sets import LetGo
 from slurmery.workers.model import Slot
 
 _REMEDY: Final = f'Wait for their jobs, or annotate the NodeSet with {marks.FORCE}="true".'
@@ -28,10 +29,11 @@ class Finish:
     """Takes the next steps with the workers of NodeSets."""
 
     def __init__(
-        self, crew: Crew, caches: Caches, powers: Reporter, say: Callable[[Key, Event], None]
+        self, crew: Crew, caches: Caches, let_go: LetGo, powers: Reporter, say: Callable[[Key, Event], None]
     ) -> None:
         self._crew = crew
         self._caches = caches
+        self._let_go = let_go
         self._powers = powers
         self._say = say
 
@@ -41,9 +43,10 @@ class Finish:
         if seen is None or seen.whole is None or seen.decision is None:
             return
         squad = seen.whole.squad
+        key = Key(nodeset.metadata.namespace, nodeset.metadata.name)
+        await self._let_go(seen.uid, [key])
         make = partial(_pod, seen.whole, seen.uid) if squad.ordinals is not None else None
         problems = await self._crew.carry_out(squad, seen.decision, make)
-        key = Key(nodeset.metadata.namespace, nodeset.metadata.name)
         for event in tidings(squad, seen.decision, problems):
             self._say(key, event)
         view = self._caches.custom[POWER_STATES].get(key)

@@ -7,7 +7,7 @@ from slurmery.doors import hashes, marks
 from slurmery.doors.conditions import Problem
 from slurmery.doors.views import Custom, read
 from slurmery.kube.meta import Key
-from slurmery.kube.resources import CONFIG_MAPS, SECRETS, STATEFUL_SETS
+from slurmery.kube.resources import CONFIG_MAPS, SECRETS
 from slurmery.nebius import names
 from slurmery.nebius.cluster import Cluster, Workers, cluster
 from slurmery.nebius.configmaps import build as files
@@ -16,6 +16,7 @@ from slurmery.nebius.errors import SpecError
 from slurmery.nebius.kinds import POWER_STATES, SLURM_CLUSTERS
 from slurmery.nebius.nodeset import ephemeral
 from slurmery.nebius.nodeset.observed import Observed, Whole
+from slurmery.nebius.sets import KRUISE, MISSING
 from slurmery.nebius.slurmcluster.gather import Surroundings, born_bare, contents, nodesets_of
 from slurmery.nebius.slurmcluster.jail import POPULATED
 from slurmery.slurmconf.text import TextError
@@ -34,6 +35,8 @@ async def gather(around: Surroundings, nodeset: NodeSet) -> Observed:
     if view is None:
         words = f"There is no SlurmCluster {owner.name} in this namespace."
         return Observed(missing=Problem(_LOST, words))
+    if around.sets == KRUISE and not await around.offers(KRUISE):
+        return Observed(missing=MISSING)
     try:
         whole = await _whole(around, nodeset, view)
     except (SpecError, TextError) as error:
@@ -70,7 +73,7 @@ async def _whole(around: Surroundings, nodeset: NodeSet, view: Custom) -> Whole:
     resource = read(SlurmCluster, view)
     siblings = nodesets_of(around, view.key)
     bare = born_bare(around.caches, view.key)
-    owner = cluster(resource, siblings, born_bare=bare, domain=around.domain)
+    owner = cluster(resource, siblings, born_bare=bare, domain=around.domain, sets=around.sets)
     workers = Workers(nodeset.metadata.name, nodeset.spec)
     versions = await _versions(around, owner, workers)
     return Whole(owner, workers, _squad(around, nodeset, view, owner, versions), versions)
@@ -116,7 +119,7 @@ def _squad(
 
 def _waits(around: Surroundings, whole: Whole, view: Custom) -> str:
     key = Key(view.metadata.namespace, whole.workers.name)
-    made = around.caches.workloads[STATEFUL_SETS].get(key) is not None
+    made = around.caches.workloads[around.sets].get(key) is not None
     others = made if whole.workers.spec.ephemeral_nodes else around.crew.own_pods(view.key, key.name)
     if others:
         return "The pods were made with another ephemeralNodes. Delete the NodeSet and make it anew."

@@ -4,15 +4,15 @@ What is wrong with one component is that component's problem: the others are bui
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from slurmery.doors import hashes
 from slurmery.doors.conditions import Problem
 from slurmery.kube.desired import Desired
 from slurmery.kube.meta import Resource
-from slurmery.kube.resources import DEPLOYMENTS, STATEFUL_SETS
-from slurmery.nebius import names
+from slurmery.kube.resources import DEPLOYMENTS
+from slurmery.nebius import names, sets
 from slurmery.nebius.accounting import build as slurmdbd
 from slurmery.nebius.accounting import database, mariadb
 from slurmery.nebius.apparmor import app_armor_profile
@@ -94,13 +94,16 @@ def components(cluster: Cluster, observed: Observed) -> tuple[Component, ...]:
 
 def _attempt(name: str, build: Built, cluster: Cluster, observed: Observed, versions: Versions) -> Component:
     try:
-        return build(cluster, observed, versions)
+        made = build(cluster, observed, versions)
     except SecretError as error:
         return Component(name, problems=(Problem("SecretNotReady", f"{error}."),))
     except SpecError as error:
         return Component(name, problems=(Problem("InvalidSpec", f"{error}."),))
     except TextError as error:
         return Component(name, problems=(Problem("InvalidValue", f"{error}."),))
+    if made.workload and made.workload[0] == sets.KRUISE and not observed.offers(sets.KRUISE):
+        return replace(made, problems=(*made.problems, sets.MISSING))
+    return made
 
 
 def _common(cluster: Cluster, observed: Observed, _: Versions) -> Component:
@@ -191,7 +194,7 @@ def _worker(cluster: Cluster, observed: Observed, versions: Versions) -> Compone
         worker.service(cluster),
         worker.stateful_set(cluster, replicas, hashed),
     )
-    return Component(names.WORKER, found, (), (STATEFUL_SETS, at.worker), wanted)
+    return Component(names.WORKER, found, (), (cluster.sets, at.worker), wanted)
 
 
 def _nodesets(cluster: Cluster, _: Observed, __: Versions) -> Component:
@@ -212,21 +215,21 @@ def _sconfigcontroller(cluster: Cluster, _: Observed, __: Versions) -> Component
 def _controller(cluster: Cluster, _: Observed, versions: Versions) -> Component:
     at = cluster.names
     limits = cluster.spec.slurm_nodes.controller.slurmctld.security_limits_config
-    placeholder = slurmctld.placeholder(cluster)
+    beside = (slurmctld.placeholder(cluster), slurmctld.service_monitor(cluster))
     found = (
         files.security_limits(cluster, names.CONTROLLER, limits),
         *slurmctld.access(cluster),
         slurmctld.service(cluster),
         slurmctld.stateful_set(cluster, versions.secrets(at.munge)),
-        *([placeholder] if placeholder else ()),
+        *(each for each in beside if each),
     )
-    return Component(names.CONTROLLER, found, (), (STATEFUL_SETS, at.controller), cluster.replicas(1))
+    return Component(names.CONTROLLER, found, (), (cluster.sets, at.controller), cluster.replicas(1))
 
 
 def _login(cluster: Cluster, observed: Observed, versions: Versions) -> Component:
     given, at = cluster.spec.slurm_nodes.login, cluster.names
     # Pods from before must be sent away; where there never were any, there is nothing to make.
-    if given.size == 0 and (STATEFUL_SETS, at.login) not in observed.rollouts:
+    if given.size == 0 and (cluster.sets, at.login) not in observed.rollouts:
         return Component(names.LOGIN, enabled=False)
     sshd, root_keys = files.login_sshd(cluster), files.root_keys(cluster)
     hashed = {
@@ -241,7 +244,7 @@ def _login(cluster: Cluster, observed: Observed, versions: Versions) -> Componen
         login.headless_service(cluster),
         login.stateful_set(cluster, hashed),
     )
-    return Component(names.LOGIN, found, (), (STATEFUL_SETS, at.login), cluster.replicas(given.size))
+    return Component(names.LOGIN, found, (), (cluster.sets, at.login), cluster.replicas(given.size))
 
 
 def _rest(cluster: Cluster, _: Observed, versions: Versions) -> Component:

@@ -39,6 +39,7 @@ _PRUNED: Final = (
     SERVICES,
     names.JAILED_CONFIGS,
     names.POD_MONITORS,
+    names.SERVICE_MONITORS,
 )
 _SOON: Final = 2.0
 
@@ -55,10 +56,16 @@ class ClusterPlan(Plan):
 def decide(resource: SlurmCluster, observed: Observed) -> ClusterPlan:
     """What should exist now, and what to say about it."""
     try:
-        named = cluster(resource, observed.nodesets, born_bare=observed.born_bare, domain=observed.domain)
+        named = cluster(
+            resource,
+            observed.nodesets,
+            born_bare=observed.born_bare,
+            domain=observed.domain,
+            sets=observed.sets,
+        )
     except SpecError as error:
         return _unreadable(error)
-    wanted = replace(named, awake=observed.left > 0)
+    wanted = replace(named, awake=observed.left > 0, room=observed.room)
     parts = components(wanted, observed)
     jail = jails.jail(wanted, observed, _pods_left(parts, observed))
     filling, refused = _populate(wanted, jail)

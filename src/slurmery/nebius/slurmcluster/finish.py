@@ -11,6 +11,7 @@ from slurmery.kube.meta import Key
 from slurmery.nebius.crew.crew import Crew
 from slurmery.nebius.crew.decide import words
 from slurmery.nebius.crew.tidings import tidings
+from slurmery.nebius.sets import LetGo
 from slurmery.nebius.slurmcluster.decide import ClusterPlan
 from slurmery.nebius.slurmcluster.gather import squad
 
@@ -18,9 +19,15 @@ _REMEDY: Final = f'Wait for their jobs, or annotate the cluster with {marks.FORC
 
 
 async def finish(
-    crew: Crew, say: Callable[[Key, Event], None], resource: SlurmCluster, plan: ClusterPlan
+    crew: Crew, let_go: LetGo, say: Callable[[Key, Event], None], resource: SlurmCluster, plan: ClusterPlan
 ) -> None:
-    """Take the next steps with the workers of a cluster of 1.22."""
+    """Hand over pods to new StatefulSets, and take the next steps with the workers of a cluster of 1.22."""
+    if plan.wanted:
+        at = plan.wanted.names
+        await let_go(
+            resource.metadata.uid,
+            [Key(at.namespace, name) for name in (at.controller, at.login, at.worker)],
+        )
     own = squad(resource, plan.wanted) if plan.wanted else None
     if own is None or plan.workers is None:
         return

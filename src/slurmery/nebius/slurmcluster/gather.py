@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from slurmery.api.condition import Condition
 from slurmery.api.nebius import NodeSet, SlurmCluster
 from slurmery.doors import marks
-from slurmery.doors.cache import WORKLOADS
 from slurmery.doors.conditions import Rollout
 from slurmery.doors.contents import Content, Contents
 from slurmery.doors.views import read
@@ -18,22 +17,24 @@ from slurmery.kube.resources import CONFIG_MAPS, SECRETS, STATEFUL_SETS
 from slurmery.nebius import names, references
 from slurmery.nebius.caches import Caches
 from slurmery.nebius.cluster import Cluster, cluster
+from slurmery.nebius.config.slurm import written_room
 from slurmery.nebius.crew.crew import Crew
 from slurmery.nebius.crew.decide import Squad
 from slurmery.nebius.errors import SpecError
 from slurmery.nebius.kinds import NODE_SETS, SLURM_CLUSTERS
 from slurmery.nebius.secrets import build as keys
 from slurmery.nebius.secrets import hostkeys, passwords
+from slurmery.nebius.sets import KRUISE
 from slurmery.nebius.slurmcluster.observed import Fresh, Observed
 
 Offers = Callable[[Resource], Awaitable[bool]]
-_OPTIONAL = (names.MARIADBS, names.POD_MONITORS, names.APP_ARMOR_PROFILES)
+_OPTIONAL = (names.MARIADBS, names.POD_MONITORS, names.APP_ARMOR_PROFILES, KRUISE)
 
 
 @dataclass(frozen=True)
 class Surroundings:
     """Where a gathering looks. `offers` is whether the API server has a resource; `domain` is that of DNS;
-    `topology_kept` is whether somebody else keeps topology.conf."""
+    `topology_kept` is whether somebody else keeps topology.conf; `sets` is what StatefulSets should be."""
 
     caches: Caches
     contents: Contents
@@ -41,6 +42,7 @@ class Surroundings:
     offers: Offers
     domain: str
     topology_kept: bool = False
+    sets: Resource = STATEFUL_SETS
 
 
 async def gather(around: Surroundings, resource: SlurmCluster) -> Observed:
@@ -50,7 +52,7 @@ async def gather(around: Surroundings, resource: SlurmCluster) -> Observed:
     nodesets = nodesets_of(around, key)
     left = around.crew.left(key)
     try:
-        named = cluster(resource, nodesets, born_bare=bare, domain=around.domain)
+        named = cluster(resource, nodesets, born_bare=bare, domain=around.domain, sets=around.sets)
     except SpecError:
         return Observed()
     wanted = replace(named, awake=left > 0)
@@ -76,6 +78,8 @@ async def gather(around: Surroundings, resource: SlurmCluster) -> Observed:
         fresh=fresh,
         domain=around.domain,
         topology_kept=around.topology_kept,
+        sets=around.sets,
+        room=await _room(around, wanted),
         workers=around.crew.look(own) if own else None,
         left=left,
         silence=around.crew.links.silence(wanted) or around.crew.trouble(key),
@@ -102,18 +106,15 @@ async def contents(
 ) -> dict[str, Content]:
     """What is in them. Those that we make are asked for again before they count as missing: the cache may
     not show what we wrote a moment ago."""
-    found = {}
-    for name in sorted(wanted):
-        key = Key(namespace, name)
-        cached = (
-            await around.contents.secret(key)
-            if resource == SECRETS
-            else await around.contents.config_map(key)
-        )
-        content = cached if cached is not None else await around.contents.live(resource, key)
-        if content is not None:
-            found[name] = content
-    return found
+    keys = [Key(namespace, name) for name in sorted(wanted)]
+    found = await asyncio.gather(*(_content(around, resource, key) for key in keys))
+    return {key.name: content for key, content in zip(keys, found, strict=True) if content is not None}
+
+
+async def _content(around: Surroundings, resource: Resource, key: Key) -> Content | None:
+    held = around.contents
+    cached = await (held.secret(key) if resource == SECRETS else held.config_map(key))
+    return cached if cached is not None else await held.live(resource, key)
 
 
 async def _fresh(wanted: Cluster, known: Mapping[str, Content], offered: Mapping[Resource, bool]) -> Fresh:
@@ -155,6 +156,12 @@ def _makes_passwords(wanted: Cluster, offered: Mapping[Resource, bool]) -> bool:
     return (given is not None and given.protected_secret) or not offered[names.MARIADBS]
 
 
+async def _room(around: Surroundings, wanted: Cluster) -> int:
+    at = wanted.names
+    written = await around.contents.config_map(Key(at.namespace, at.slurm_configs)) or {}
+    return written_room({name: text.decode() for name, text in written.items()})
+
+
 def _host_keys(wanted: Cluster) -> str:
     return wanted.spec.secrets.sshd_keys_name or wanted.names.sshd_keys
 
@@ -162,8 +169,8 @@ def _host_keys(wanted: Cluster) -> str:
 def _rollouts(caches: Caches, uid: str) -> dict[tuple[Resource, str], Rollout]:
     return {
         (resource, found.metadata.name): found.rollout
-        for resource in WORKLOADS
-        for found in caches.workloads[resource].by(OWNER_INDEX, uid)
+        for resource, cache in caches.workloads.items()
+        for found in cache.by(OWNER_INDEX, uid)
     }
 
 
@@ -181,8 +188,9 @@ def _database_ready(caches: Caches, wanted: Cluster, offered: Mapping[Resource, 
 
 def born_bare(caches: Caches, key: Key) -> bool:
     """Whether the cluster has a controller from before names had a prefix."""
-    found = caches.workloads[STATEFUL_SETS].get(Key(key.namespace, names.CONTROLLER))
-    return found is not None and found.labels.get(names.INSTANCE_LABEL) == key.name
+    bare = Key(key.namespace, names.CONTROLLER)
+    found = (caches.workloads[resource].get(bare) for resource in (STATEFUL_SETS, KRUISE))
+    return any(each.labels.get(names.INSTANCE_LABEL) == key.name for each in found if each)
 
 
 def nodesets_of(around: Surroundings, key: Key) -> tuple[NodeSet, ...]:

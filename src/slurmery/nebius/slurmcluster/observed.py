@@ -7,6 +7,7 @@ from enum import Enum
 from slurmery.api.nebius import NodeSet
 from slurmery.doors.conditions import Rollout
 from slurmery.kube.meta import Resource
+from slurmery.kube.resources import STATEFUL_SETS
 from slurmery.nebius.crew.decide import Decision
 
 
@@ -48,7 +49,8 @@ class Observed:
     does not exist is not in them. `rollouts` are by the resource and name of the workload. `said` are the
     reasons of its own conditions as they are now. `offers` is whether a resource is served here. `workers` is
     what becomes of its own workers, `left` how many there are, with those of its NodeSets, and `silence` why
-    Slurm says nothing of them. `topology_kept` is whether somebody else keeps topology.conf.
+    Slurm says nothing of them. `topology_kept` is whether somebody else keeps topology.conf,
+    `sets` what StatefulSets should be, `room` the MaxNodeCount that was last written.
     """
 
     secrets: Mapping[str, Content] = field(default_factory=dict, repr=False)
@@ -66,3 +68,5 @@ class Observed:
     fresh: Fresh = field(default_factory=Fresh)
     domain: str = "cluster.local"
     topology_kept: bool = False
+    sets: Resource = STATEFUL_SETS
+    room: int = 0

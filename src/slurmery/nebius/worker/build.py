@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from slurmery.api.nebius.components import Worker
-from slurmery.kube.desired import Desired, Policy
+from slurmery.kube.desired import Desired
 from slurmery.kube.meta import Manifest
 from slurmery.kube.resources import STATEFUL_SETS
-from slurmery.nebius import containers, names, pods, volumes
+from slurmery.nebius import containers, names, pods, sets, volumes
 from slurmery.nebius.access import service_account as a_service_account
 from slurmery.nebius.cluster import Cluster
 from slurmery.nebius.config.nodes import real_memory
@@ -79,7 +79,7 @@ def stateful_set(cluster: Cluster, replicas: int, versions: Mapping[str, str]) -
     if storage.claims:
         spec["volumeClaimTemplates"] = list(storage.claims)
     manifest = named(cluster, STATEFUL_SETS, cluster.names.worker, names.WORKER, {"spec": spec})
-    return Desired(STATEFUL_SETS, manifest, Policy.RECREATE_ORPHANING)
+    return sets.stateful_set(cluster.sets, manifest, sets.kept(given.max_unavailable))
 
 
 def _given(cluster: Cluster) -> Worker:
