@@ -10,30 +10,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from slurmery.api.slinky import Controller as SlinkyController
-from slurmery.api.slinky import RestApi
 from slurmery.doors.cache import Cache
 from slurmery.doors.conditions import Problem
 from slurmery.doors.hearing import FRESH_SECONDS, Slurm
-from slurmery.doors.key import KeySecret
-from slurmery.doors.views import Custom, read
+from slurmery.doors.views import Custom
 from slurmery.doors.words import Told
 from slurmery.health.ref import Ref
+from slurmery.health.ways import Ways
 from slurmery.health.words import Word, tell
-from slurmery.kube.controller import Controller, Result, TerminalError, not_only_status
+from slurmery.kube.controller import Controller, Result, not_only_status, unreported
 from slurmery.kube.events import Regarding
 from slurmery.kube.meta import Key, Resource, Selection
 from slurmery.kube.runtime import Runtime
-from slurmery.nebius import names as nebius
 from slurmery.nebius.kinds import SLURM_CLUSTERS
 from slurmery.slinky.kinds import CONTROLLERS, REST_APIS
-from slurmery.slinky.links import in_cluster
 from slurmery.slinky.references import USES, uses
 from slurmery.slurm.client import SlurmClient
 from slurmery.slurm.clusters import Clusters, Endpoint
-from slurmery.slurm.errors import TokenError
 from slurmery.slurm.snapshot import NEVER, Changes, Part, Snapshot
-from slurmery.slurm.tokens import SignedTokens
 
 INTERVALS: Final[Mapping[Part, float]] = {Part.NODES: 5.0, Part.JOBS: 10.0}
 
@@ -55,7 +49,6 @@ class Slurms:
     ) -> None:
         self.changed: list[Callable[[Ref, Changes], None]] = []
         self._runtime = runtime
-        self._reach = reach or self._service
         self._intervals = intervals
         self._clusters = Clusters(self._hear)
         self._refs: dict[str, Ref] = {}
@@ -71,6 +64,8 @@ class Slurms:
             )
             for resource in (SLURM_CLUSTERS, CONTROLLERS, REST_APIS)
         }
+        self._ways = Ways(runtime.client, self._caches)
+        self._reach = reach or self._ways.service
 
     def wire(self) -> None:
         """Follow them, while leading."""
@@ -164,43 +159,9 @@ class Slurms:
             self._refs.pop(str(ref), None)
         else:
             self._refs[str(ref)] = ref
-            tokens = SignedTokens(partial(self._key, ref, {}))
-            self._clusters.follow(str(ref), Endpoint(url, self._intervals), tokens)
+            self._clusters.follow(str(ref), Endpoint(url, self._intervals), self._ways.tokens(ref))
         return Result()
-
-    def _service(self, ref: Ref) -> str | None:
-        """Where slurmrestd answers within the Kubernetes cluster."""
-        if ref.resource == SLURM_CLUSTERS:
-            view = self._caches[SLURM_CLUSTERS].get(ref.key)
-            rest = ((view.spec if view else {}).get("slurmNodes") or {}).get("rest") or {}
-            at = nebius.Names(ref.key.name, ref.key.namespace)
-            return at.rest_url(nebius.SLURMRESTD.port) if rest.get("enabled") else None
-        found = self._caches[REST_APIS].by(USES, (CONTROLLERS, ref.key))
-        # Of several, always the same one: the oldest.
-        oldest = min(found, key=lambda one: (str(one.metadata.creation_timestamp), one.key), default=None)
-        return in_cluster(read(RestApi, oldest)) if oldest else None
-
-    async def _key(self, ref: Ref, kept: dict[tuple[Key, str], KeySecret]) -> bytes:
-        """What tokens are signed with, from the Secret that belongs to the cluster or that its spec names."""
-        if ref.resource == SLURM_CLUSTERS:
-            secret, field = (
-                Key(ref.key.namespace, f"{ref.key.name}-{nebius.REST_JWT_KEY}"),
-                nebius.REST_JWT_FILE,
-            )
-        else:
-            view = self._caches[CONTROLLERS].get(ref.key)
-            given = read(SlinkyController, view).spec.jwt_key if view else None
-            if given is None or not given.name:
-                raise TokenError(f"{ref} names no key to sign tokens with")
-            secret, field = Key(ref.key.namespace, given.name), given.key
-        source = kept.setdefault((secret, field), KeySecret.of(self._runtime.client, secret, field))
-        return await source()
 
 
 def _of_restapi(view: Custom) -> Iterable[Key]:
     return [key for used, key in uses(view) if used == CONTROLLERS]
-
-
-async def unreported(_: Key, error: TerminalError) -> None:
-    """Nothing here raises one."""
-    raise error

@@ -1,10 +1,8 @@
-"""What the caches of health keep of Kubernetes nodes and of the pods that run slurmd there."""
+"""What the caches of health keep of the pods that run slurmd."""
 
 from collections.abc import Iterable
-from datetime import datetime
 
-import msgspec
-
+from slurmery.health.hosts import Part, Said
 from slurmery.health.ref import Ref
 from slurmery.kube.meta import Key, View
 from slurmery.nebius import names as nebius
@@ -14,78 +12,15 @@ from slurmery.slinky.kinds import CONTROLLERS
 from slurmery.slinky.nodeset.observe import DAEMON_SET, STATE_PREFIX
 
 
-class _Part(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    pass
-
-
-class Said(_Part, frozen=True, gc=False):
-    """A condition."""
-
-    type: str
-    status: str
-    reason: str = ""
-    message: str = ""
-    last_transition_time: datetime | None = None
-
-    @property
-    def since(self) -> float:
-        return self.last_transition_time.timestamp() if self.last_transition_time else 0.0
-
-
-class _Address(_Part, frozen=True, gc=False):
-    type: str
-    address: str
-
-
-class _Port(msgspec.Struct, frozen=True, gc=False):
-    port: int = msgspec.field(name="Port", default=0)
-
-
-class _Endpoints(_Part, frozen=True, gc=False):
-    kubelet_endpoint: _Port = _Port()
-
-
-class _HostSpec(_Part, frozen=True, gc=False):
-    unschedulable: bool = False
-
-
-class _HostStatus(_Part, frozen=True, gc=False):
-    conditions: tuple[Said, ...] | None = None
-    addresses: tuple[_Address, ...] | None = None
-    daemon_endpoints: _Endpoints = _Endpoints()
-
-
-class Host(View, frozen=True, gc=False):
-    """A Kubernetes node."""
-
-    spec: _HostSpec = _HostSpec()
-    status: _HostStatus = _HostStatus()
-
-    @property
-    def conditions(self) -> tuple[Said, ...]:
-        return self.status.conditions or ()
-
-    @property
-    def address(self) -> str:
-        """Where its kubelet answers."""
-        found = {each.type: each.address for each in self.status.addresses or ()}
-        return found.get("InternalIP") or found.get("Hostname") or self.metadata.name
-
-    @property
-    def kubelet_port(self) -> int:
-        """The kubelet's port; 0 if it does not name one."""
-        return self.status.daemon_endpoints.kubelet_endpoint.port
-
-
-class _Resources(_Part, frozen=True, gc=False):
+class _Resources(Part, frozen=True, gc=False):
     limits: dict[str, str | int] | None = None
 
 
-class _Container(_Part, frozen=True, gc=False):
+class _Container(Part, frozen=True, gc=False):
     resources: _Resources = _Resources()
 
 
-class _PodSpec(_Part, frozen=True, gc=False):
+class _PodSpec(Part, frozen=True, gc=False):
     node_name: str = ""
     hostname: str = ""
     host_network: bool = False
@@ -93,7 +28,7 @@ class _PodSpec(_Part, frozen=True, gc=False):
     init_containers: tuple[_Container, ...] | None = None
 
 
-class _PodStatus(_Part, frozen=True, gc=False):
+class _PodStatus(Part, frozen=True, gc=False):
     phase: str = ""
     conditions: tuple[Said, ...] | None = None
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from slurmery.health.clusters import INTERVALS, Reach, Slurms
-from slurmery.health.views import Host
+from slurmery.health.hosts import Host
 from slurmery.health.workers import WorkerPods
 from slurmery.kube.informer import Informer
 from slurmery.kube.meta import Selection

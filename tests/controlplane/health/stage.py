@@ -35,6 +35,8 @@ Object = dict[str, Any]
 
 AGENT = "the checks under test"
 CLUSTER = "orion"
+# Where kwok runs, it plays the kubelets.
+KWOK = {"kwok.x-k8s.io/node": "fake"}
 INTERVALS = {Part.NODES: 0.5, Part.JOBS: 0.5}
 
 
@@ -109,11 +111,14 @@ S = TypeVar("S", bound=AnySlurm)
 class Stage(Generic[S]):
     """One namespace with a SlurmCluster."""
 
-    def __init__(self, plane: ControlPlane, client: Client, namespace: str, slurm: S) -> None:
+    def __init__(
+        self, plane: ControlPlane, client: Client, namespace: str, slurm: S, patience: float = 30
+    ) -> None:
         self.plane = plane
         self.client = client
         self.namespace = namespace
         self.slurm = slurm
+        self._patience = patience
         self._hosts: set[str] = set()
 
     def host(self, number: int) -> str:
@@ -133,7 +138,7 @@ class Stage(Generic[S]):
         """A Kubernetes node with so many workers, which Slurm knows and has nothing to do for."""
         name = self.host(number)
         self._hosts.add(name)
-        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "annotations": KWOK}}
         await self.client.create(NODES, node)
         await self.say(number, names.READY, "True", "KubeletReady")
         if address:
@@ -208,7 +213,7 @@ class Stage(Generic[S]):
             found = (await self.conditions(number)).get(kind, ("", ""))
             return found[0] == status and reason in found[1]
 
-        await until(look)
+        await until(look, self._patience)
 
     async def asked(self, *numbers: int) -> list[int]:
         """Wait until the rebooter is asked to take some of these nodes."""
@@ -225,23 +230,31 @@ class Stage(Generic[S]):
             return False
         return True
 
+    async def cordoned(self, number: int) -> bool:
+        found = await self.client.get(NODES, Key("", self.host(number)))
+        return bool(found["spec"].get("unschedulable"))
+
+    async def pods(self) -> set[str]:
+        """The worker pods that are left."""
+        return {each["metadata"]["name"] for each in (await self.client.list(PODS, self.namespace)).items}
+
     async def gone(self, number: int) -> None:
         async def look() -> bool:
             return not await self.there(number)
 
-        await until(look)
+        await until(look, self._patience)
 
     async def drained(self, name: str, reason: str = "") -> None:
         async def look() -> bool:
             return self.slurm.drained(name) and reason in self.slurm.reason(name)
 
-        await until(look)
+        await until(look, self._patience)
 
     async def undrained(self, name: str) -> None:
         async def look() -> bool:
             return not self.slurm.drained(name)
 
-        await until(look)
+        await until(look, self._patience)
 
     async def hears(self, name: str, words: str) -> None:
         """Wait for an Event about an object."""
@@ -250,7 +263,7 @@ class Stage(Generic[S]):
             events = (await self.client.list(EVENTS)).items
             return any(each["regarding"]["name"] == name and words in each["note"] for each in events)
 
-        await until(look)
+        await until(look, self._patience)
 
     def writes(self) -> int:
         """How much the program under test has written so far."""

@@ -3,6 +3,7 @@
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,21 +13,24 @@ from slurmery.api import nebius
 from slurmery.kube import config
 from slurmery.kube.client import Client
 from slurmery.kube.resources import NAMESPACES, SERVICE_ACCOUNTS
+from slurmery.nebius.names import Names
 from tests.controlplane.definitions import define
-from tests.controlplane.health.stage import Checks, Stage
+from tests.controlplane.health.stage import CLUSTER, Stage
 from tests.e2e.health.lab import Lab
+from tests.e2e.health.programs import Programs
 
 
 @pytest.fixture(scope="session")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     with ControlPlane(tmp_path_factory.mktemp("health")) as plane:
+        plane.start_kwok()
         asyncio.run(define(plane, nebius.KINDS))
         yield plane
 
 
 @pytest.fixture(params=sorted(images.RELEASES))
-def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    lab = Lab(request.param, tmp_path_factory.mktemp("slurm"))
+def lab(request: pytest.FixtureRequest, plane: ControlPlane, tmp_path: Path) -> Iterator[Lab]:
+    lab = Lab(request.param, tmp_path / "slurm", plane.plane.address)
     try:
         lab.start()
         yield lab
@@ -43,15 +47,15 @@ async def stage(plane: ControlPlane, lab: Lab) -> AsyncIterator[Stage[Lab]]:
         await client.create(
             SERVICE_ACCOUNTS, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account}
         )
-        stage = Stage(plane, client, name, lab)
+        stage = Stage(plane, client, name, lab, patience=90)
         await stage.cluster(lab.key)
         yield stage
         await stage.clean()
 
 
 @pytest.fixture
-async def checks(stage: Stage[Lab]) -> AsyncIterator[Checks]:
-    checks = Checks(stage)
-    checks.start()
-    yield checks
-    await checks.kill()
+def programs(stage: Stage[Lab], tmp_path: Path) -> Iterator[Programs]:
+    service = f"{Names(CLUSTER, stage.namespace).rest_service}.{stage.namespace}.svc"
+    programs = Programs(stage.plane, stage.namespace, tmp_path, service)
+    yield programs
+    programs.kill()

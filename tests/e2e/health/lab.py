@@ -1,4 +1,4 @@
-"""A Slurm of two nodes that can be moved to other Kubernetes nodes, and whose slurmrestd can hang."""
+"""A Slurm of two nodes that can be moved to other Kubernetes nodes, and whose slurmrestd can hang and die."""
 
 import socket
 import subprocess
@@ -24,22 +24,37 @@ NodeName=worker-01 NodeHostname=ctl NodeAddr=127.0.0.1 Port={n1} CPUs=4 RealMemo
 SCRIPT: Final = """\
 chroot "$1" slurmctld -D &
 listening {ctld}
-chroot "$1" setpriv --reuid=65534 --regid=65534 --clear-groups env SLURM_JWT=daemon \\
-  slurmrestd -s slurmctld -a rest_auth/jwt 127.0.0.1:{rest} &
-echo $! > "$1/run/rest.pid"
 wait
+"""
+
+# Programs that know it as a Service expect it at its usual port, on an address of the test's own.
+_REST: Final = """\
+setpriv --reuid=65534 --regid=65534 --clear-groups env SLURM_JWT=daemon \
+  slurmrestd -s slurmctld -a rest_auth/jwt 127.0.0.1:{rest} {address}:6820 </dev/null >/dev/null 2>&1 &
+echo $! > /run/rest.pid
 """
 
 
 class Lab(SlurmLab):
     """Slurm as a stage knows it."""
 
-    def __init__(self, release: str, folder: Path) -> None:
+    def __init__(self, release: str, folder: Path, address: str) -> None:
         super().__init__(release, folder, Plan(CONF, SCRIPT, ("n0", "n1")))
+        self._rest = _REST.format(address=address, **self.ports)
 
     def start(self) -> None:
         super().start()
-        self._until(lambda: "UP" in self._shell("scontrol ping") and self._answers())
+        self._until(lambda: "UP" in self._shell("scontrol ping"))
+        self.speak()
+
+    def speak(self) -> None:
+        """Start slurmrestd."""
+        self._shell(self._rest)
+        self._until(self._answers)
+
+    def fall_silent(self) -> None:
+        """Kill slurmrestd."""
+        self._shell("kill -KILL $(cat /run/rest.pid)")
 
     def registers(self, name: str, host: str) -> None:
         """Start slurmd anew, on a Kubernetes node of this name."""
@@ -77,6 +92,7 @@ class Lab(SlurmLab):
         self.run("scontrol", "update", f"nodename={name}", "state=drain", f"reason={reason}")
 
     def hang(self) -> None:
+        """Let slurmrestd take requests and answer none."""
         self._shell("kill -STOP $(cat /run/rest.pid)")
 
     def unhang(self) -> None:

@@ -1,4 +1,5 @@
 import dataclasses
+from typing import TypeGuard
 
 import pytest
 from hypothesis import given, settings
@@ -8,6 +9,7 @@ from slurmery.health.ref import Ref
 from slurmery.health.repair import policy as names
 from slurmery.health.repair.decide import condition_words, decide, held
 from slurmery.health.repair.model import (
+    Action,
     Condition,
     DeleteMachine,
     DrainWorker,
@@ -40,6 +42,10 @@ def drained(reason: str, since: float = 5_000.0, **changes: object) -> Worker:
 
 def resumed(*workers: Worker) -> tuple[ResumeWorker, ...]:
     return tuple(ResumeWorker(each.cluster, each.name, each.reason) for each in workers)
+
+
+def is_mark(action: Action) -> TypeGuard[SetCondition]:
+    return isinstance(action, SetCondition)
 
 
 TRUE = Condition("True", since=4_000.0)
@@ -106,6 +112,22 @@ def test_a_kill_that_failed_leads_to_a_reboot_and_back() -> None:
     }
     after = machine(**{names.DEGRADED: Condition("False", names.REBOOTED, since=7_000.0)})
     assert decide(after, both, POLICY, 0, NOW).actions == resumed(*both)
+
+
+def test_whoever_dies_while_a_reboot_is_declared_over_asks_for_no_second_one() -> None:
+    reboots = Policy(conditions={"KernelDeadlock": Response.REBOOT})
+    there = (drained("[node_condition] KernelDeadlock"),)
+    said = {
+        "KernelDeadlock": TRUE,
+        names.DEGRADED: TRUE,
+        names.DRAIN: TRUE,
+        names.REBOOT: Condition("True", names.REBOOTED, since=6_000.0),
+    }
+    over = decide(machine(**said), there, reboots, 0, NOW).actions
+    for written in range(len(over) + 1):
+        ended = {each.type: Condition("False", since=7_000.0) for each in over[:written] if is_mark(each)}
+        again = decide(machine(**{**said, **ended}), there, reboots, 0, NOW).actions
+        assert all(is_mark(each) and each.status == "False" for each in again), written
 
 
 def test_a_failed_health_check_marks_the_machine_once_its_jobs_are_done() -> None:

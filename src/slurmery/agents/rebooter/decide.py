@@ -25,8 +25,8 @@ _NAMED: Final = 3
 def decide(node: Own, guests: Sequence[Guest], booted: float) -> Verdict:
     """The next steps. `booted` is when the machine was started, in seconds of the epoch."""
     if reboot_asked(node):
-        if booted >= node.condition(names.REBOOT).since:
-            return Verdict((*_returned(node), *_said(node, names.REBOOT, "True", names.REBOOTED, _BACK)))
+        if returned(node, booted):
+            return Verdict((*_after_reboot(node), *_said(node, names.REBOOT, "True", names.REBOOTED, _BACK)))
         return _reboot(node, guests)
     if node.condition(names.DRAIN).true:
         return _drain(node, guests)
@@ -36,6 +36,11 @@ def decide(node: Own, guests: Sequence[Guest], booted: float) -> Verdict:
 def concerned(node: Own) -> bool:
     """Whether there may be something to do; of other nodes nothing more need be known."""
     return reboot_asked(node) or node.condition(names.DRAIN).true or node.cordoned_by_us
+
+
+def returned(node: Own, booted: float) -> bool:
+    """Whether the machine was started after the reboot was asked for."""
+    return booted >= node.condition(names.REBOOT).since
 
 
 def reboot_asked(node: Own) -> bool:
@@ -71,16 +76,16 @@ def _empty(node: Own, guests: Iterable[Guest]) -> bool:
     return node.unschedulable and all(guest.stays for guest in guests)
 
 
-def _returned(node: Own) -> Iterator[Step]:
+def _after_reboot(node: Own) -> Iterator[Step]:
     """What follows a reboot. A drain that was asked for before the reboot was, goes on."""
     drain = node.condition(names.DRAIN)
     asked_before = drain.true and drain.since < node.condition(names.REBOOT).since
     if asked_before:
         return
-    if drain.true:
-        yield from _said(node, names.DRAIN, "False", UNDRAINED, _BACK)
     if node.cordoned_by_us:
         yield Uncordon()
+    if drain.true:
+        yield from _said(node, names.DRAIN, "False", UNDRAINED, _BACK)
 
 
 def _taken_back(node: Own) -> Iterator[Step]:

@@ -21,7 +21,7 @@ class HostError(Exception):
     """The machine could not be told to restart."""
 
 
-class Host(Protocol):
+class AnyMachine(Protocol):
     """The machine that we run on."""
 
     def booted(self) -> float:
@@ -51,7 +51,7 @@ class Machine:
 class Rehearsal:
     """A machine that is never restarted, and says that it was: for --dry-run."""
 
-    def __init__(self, machine: Host) -> None:
+    def __init__(self, machine: AnyMachine) -> None:
         self._booted = machine.booted()
 
     def booted(self) -> float:

@@ -1,59 +1,19 @@
 """What is read of the own node and of the pods on it."""
 
-from datetime import datetime
-
-import msgspec
-
 from slurmery.agents.rebooter.model import Guest, Own
-from slurmery.health.repair.model import Condition
+from slurmery.health.hosts import Host, Part
 from slurmery.kube.meta import View
 
 CORDON = "slurmery/cordoned-by-rebooter"
 _MIRROR = "kubernetes.io/config.mirror"
 
 
-class _Part(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    pass
+def own(host: Host) -> Own:
+    """What is decided on."""
+    return Own(host.conditions, host.spec.unschedulable, CORDON in host.annotations)
 
 
-class _Condition(_Part, frozen=True, gc=False):
-    type: str
-    status: str
-    reason: str = ""
-    message: str = ""
-    last_transition_time: datetime | None = None
-
-
-class _NodeSpec(_Part, frozen=True, gc=False):
-    unschedulable: bool = False
-
-
-class _NodeStatus(_Part, frozen=True, gc=False):
-    conditions: tuple[_Condition, ...] | None = None
-
-
-class Node(View, frozen=True, gc=False):
-    """A Kubernetes node."""
-
-    spec: _NodeSpec = _NodeSpec()
-    status: _NodeStatus = _NodeStatus()
-
-    @property
-    def own(self) -> Own:
-        """What is decided on."""
-        conditions = {
-            each.type: Condition(
-                each.status,
-                each.reason,
-                each.message,
-                each.last_transition_time.timestamp() if each.last_transition_time else 0.0,
-            )
-            for each in self.status.conditions or ()
-        }
-        return Own(conditions, self.spec.unschedulable, CORDON in self.annotations)
-
-
-class _PodStatus(_Part, frozen=True, gc=False):
+class _PodStatus(Part, frozen=True, gc=False):
     phase: str = ""
 
 
@@ -74,6 +34,6 @@ class Pod(View, frozen=True, gc=False):
         return Guest(self.key, self.metadata.uid, stays, self.deleting)
 
 
-def not_only_heartbeat(old: Node, new: Node) -> bool:
+def not_only_heartbeat(old: Host, new: Host) -> bool:
     """Relevant if more changed than the times of the kubelet's reports."""
-    return old.own != new.own
+    return own(old) != own(new)

@@ -2,13 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from datetime import UTC, datetime
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
 from slurmery.doors.conditions import Problem
 from slurmery.health.clusters import Slurms
+from slurmery.health.hosts import Host, marked
 from slurmery.health.ref import Ref
 from slurmery.health.repair.machines import Machines
 from slurmery.health.repair.model import (
@@ -21,7 +21,6 @@ from slurmery.health.repair.model import (
     Worker,
     half,
 )
-from slurmery.health.views import Host
 from slurmery.health.words import Drain, Resume, Word
 from slurmery.kube.client import Client
 from slurmery.kube.errors import ConflictError, NotFoundError
@@ -97,13 +96,7 @@ class Act:
         return problems
 
     async def _set(self, host: Host, action: SetCondition) -> None:
-        """Patch this one condition; all others, and whoever writes them, are left alone."""
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        condition: dict[str, Any] = {**action._asdict(), "lastHeartbeatTime": now}
-        before = {each.type: each.status for each in host.conditions}.get(action.type)
-        if before != action.status:
-            condition["lastTransitionTime"] = now
-        patch = {"metadata": {"uid": host.metadata.uid}, "status": {"conditions": [condition]}}
+        patch = marked(host, action)
         try:
             answer = await self._client.patch(NODES, host.key, patch, kind="strategic", subresource="status")
         except (NotFoundError, ConflictError):

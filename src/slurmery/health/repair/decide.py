@@ -161,7 +161,8 @@ def _drained(signs: _Signs, reason: str) -> tuple[Action, ...]:
 def _machine_step(signs: _Signs, away: int) -> Verdict | None:
     """The next word to the repairers, None if there is nothing to repair."""
     if signs.condition(names.REBOOT).true and signs.condition(names.REBOOT).reason == names.REBOOTED:
-        over = (names.REBOOT, names.DRAIN, names.DEGRADED)
+        # The one that says so goes last: whoever dies between them would ask for another reboot.
+        over = (names.DEGRADED, names.DRAIN, names.REBOOT)
         return Verdict(
             tuple(SetCondition(kind, "False", names.REBOOTED, "It was rebooted.") for kind in over)
         )

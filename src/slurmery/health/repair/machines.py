@@ -5,9 +5,9 @@ Without the latter a budget could be spent twice: once by us, and again before t
 
 from collections.abc import Callable
 
+from slurmery.health.hosts import Host
 from slurmery.health.repair.decide import held
-from slurmery.health.repair.model import Condition, Machine
-from slurmery.health.views import Host
+from slurmery.health.repair.model import Machine
 from slurmery.kube.controller import Controller
 from slurmery.kube.informer import Informer
 from slurmery.kube.meta import Key
@@ -66,7 +66,7 @@ class Machines:
 
     def _count(self, name: str) -> None:
         host = self.get(name)
-        if host and held(machine(host).conditions.items()):
+        if host and held(host.conditions.items()):
             self.held.add(name)
         else:
             self.held.discard(name)
@@ -78,10 +78,7 @@ def machine(host: Host) -> Machine:
     return Machine(
         name=host.metadata.name,
         created=made.timestamp() if made else 0.0,
-        conditions={
-            each.type: Condition(each.status, each.reason, each.message, each.since)
-            for each in host.conditions
-        },
+        conditions=host.conditions,
         labels=host.labels,
         cordoned=host.spec.unschedulable,
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from slurmery.health.clusters import unreported
+from slurmery.health.hosts import Host
 from slurmery.health.repair import policy as names
 from slurmery.health.repair.act import Act
 from slurmery.health.repair.gather import Gather
@@ -13,9 +13,9 @@ from slurmery.health.repair.machines import Machines
 from slurmery.health.repair.model import Half
 from slurmery.health.repair.policy import Policy
 from slurmery.health.repair.reconcile import Reconcile
-from slurmery.health.views import Host, WorkerPod
+from slurmery.health.views import WorkerPod
 from slurmery.health.world import World
-from slurmery.kube.controller import Controller
+from slurmery.kube.controller import Controller, unreported
 from slurmery.kube.runtime import Runtime
 
 _LOOKED_AT: Final = frozenset({names.READY, *names.OWN})
@@ -49,7 +49,7 @@ def _relevant(kinds: frozenset[str], old: Host, new: Host) -> bool:
 
 
 def _facts(kinds: frozenset[str], host: Host) -> Sequence[object]:
-    said = sorted((each.type, each.status, each.reason) for each in host.conditions if each.type in kinds)
+    said = sorted((each.type, each.status, each.reason) for each in host.said if each.type in kinds)
     return host.metadata.uid, host.deleting, host.labels, host.spec, said
 
 

@@ -5,13 +5,13 @@ from collections.abc import Hashable, Iterable
 from typing import Final
 
 from slurmery.health.clusters import Slurms
+from slurmery.health.hosts import Host
 from slurmery.health.ref import Ref
 from slurmery.health.repair.act import Act, clusters
 from slurmery.health.repair.decide import decide, held
 from slurmery.health.repair.gather import Gather
 from slurmery.health.repair.machines import Machines, machine
 from slurmery.health.repair.policy import Policy
-from slurmery.health.views import Host
 from slurmery.kube.controller import Controller, Result
 from slurmery.kube.meta import Key
 from slurmery.slurm.snapshot import Changes, Part
@@ -40,7 +40,7 @@ class Reconcile:
             self._waits.pop(key.name, None)
             return Result()
         workers = self._gather.workers(key.name)
-        if not workers and held(machine(host).conditions.items()) and (cluster := self._slurms.blind()):
+        if not workers and held(host.conditions.items()) and (cluster := self._slurms.blind()):
             return self._wait(host, (), f"Its workers are unknown: {cluster} has not answered yet.")
         if any(self._slurms.unheard(each.cluster, each.name) for each in workers):
             return Result(_SOON)

@@ -14,7 +14,7 @@ import aiohttp
 import msgspec
 from prometheus_client import Counter, Histogram
 
-from slurmery.health.views import Host
+from slurmery.health.hosts import Host
 from slurmery.kube.config import Config
 from slurmery.kube.credentials import ClientCertificate
 from slurmery.kube.errors import ConfigError, KubeError

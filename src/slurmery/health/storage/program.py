@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from slurmery.api.quantity import quantity
-from slurmery.health.clusters import unreported
 from slurmery.health.storage.decide import Thresholds, decide
 from slurmery.health.storage.kubelet import KubeletError, Kubelets, Ways
 from slurmery.health.views import WorkerPod
 from slurmery.health.world import World
 from slurmery.kube.backoff import jittered
-from slurmery.kube.controller import Controller, Result
+from slurmery.kube.controller import Controller, Result, unreported
 from slurmery.kube.events import Recorder, Regarding
 from slurmery.kube.logs import logger
 from slurmery.kube.meta import Key
