@@ -81,7 +81,8 @@ class _Recipe:
 _RECIPES = {
     "pause": _Recipe("pause", tag="1"),
     "slurmctld": _Recipe("slurm", target="slurmctld", sources=("images/jail/chroot.c",)),
-    **{name: _Recipe("slurm", target=name) for name in ("slurmdbd", "slurmrestd", "slurmd", "login")},
+    **{name: _Recipe("slurm", target=name) for name in ("slurmdbd", "slurmrestd", "login")},
+    "slurmd": _Recipe("slurm", target="slurmd", sources=("src/slurmery/onnode",)),
     "worker_slurmd": _Recipe("slurm", target="worker_slurmd", sources=("images/jail", "src/slurmery/onnode")),
     **{
         name: _Recipe("slurm", target=name, sources=("images/jail",))
