@@ -21,11 +21,12 @@ IDLE_SECONDS = 60
 
 @dataclass(frozen=True)
 class Fleet:
-    """What users made, in words and by kind; `made` finds what the operator made of it."""
+    """What users made, in words and by kind; `made` finds what the operator made of it, `least` so much."""
 
     words: str
     kinds: Sequence[Resource]
     made: Callable[[Client], Awaitable[int]]
+    least: int
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Limits:
 
 def figures(plane: ControlPlane, running: Operator, fleet: Fleet, limits: Limits) -> Iterator[Figure]:
     """From the start of the operator until all is there, and an idle minute after that."""
-    running.rest()
+    running.rest(least=fleet.least)
     kinds = {"events", *(kind.plural for kind in fleet.kinds)}
     last = max(
         each.at

@@ -34,7 +34,7 @@ _KEPT: Final = frozenset({"mariadb-password", "mariadb-root"})
 def figures() -> Iterator[Figure]:
     """Measure everything; a figure comes when it is known."""
     words = f"{CLUSTERS} clusters, {CLUSTERS * WORKERS:,} workers"
-    made = Fleet(words, (SLURM_CLUSTERS,), _made)
+    made = Fleet(words, (SLURM_CLUSTERS,), _made, CLUSTERS)
     with tempfile.TemporaryDirectory() as folder, ControlPlane(Path(folder)) as plane:
         asyncio.run(_populate(plane))
         with operator(plane) as running:

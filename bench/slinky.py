@@ -54,7 +54,7 @@ def figures() -> Iterator[Figure]:
 
 def _starting(plane: ControlPlane) -> Iterator[Figure]:
     """Twenty clusters that wait for an operator."""
-    made = Fleet(f"{CLUSTERS} clusters, {CLUSTERS * REPLICAS:,} pods", KINDS, _made)
+    made = Fleet(f"{CLUSTERS} clusters, {CLUSTERS * REPLICAS:,} pods", KINDS, _made, CLUSTERS * REPLICAS)
     with operator(plane) as running:
         yield from fleet.figures(plane, running, made, Limits(seconds=15, cpu=20, mebibytes=150))
 

@@ -86,7 +86,8 @@ _RECIPES = {
         target="controller_slurmctld",
         sources=("images/jail/chroot.c", "images/jail/power", "images/slurmery", "requirements.lock", "src"),
     ),
-    **{name: _Recipe("slurm", target=name) for name in ("slurmdbd", "slurmrestd", "slurmd", "login")},
+    **{name: _Recipe("slurm", target=name) for name in ("slurmdbd", "slurmrestd", "login")},
+    "slurmd": _Recipe("slurm", target="slurmd", sources=("src/slurmery/onnode",)),
     "worker_slurmd": _Recipe("slurm", target="worker_slurmd", sources=("images/jail", "src/slurmery/onnode")),
     **{
         name: _Recipe("slurm", target=name, sources=("images/jail",))

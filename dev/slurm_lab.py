@@ -118,17 +118,17 @@ class SlurmLab:
             self._process.wait()
         self._guard.close()
 
-    def run(self, *command: str) -> str:
+    def run(self, *command: str, image: str = SLURM) -> str:
         """Run a program next to the daemons, as root."""
         return subprocess.run(
-            self.enter(*command), check=True, capture_output=True, text=True, timeout=60
+            self.enter(*command, image=image), check=True, capture_output=True, text=True, timeout=60
         ).stdout
 
-    def enter(self, *command: str) -> list[str]:
+    def enter(self, *command: str, image: str = SLURM) -> list[str]:
         """The command line that does so."""
         assert self._process is not None
         inside = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()[0]
-        root = str(self.roots[SLURM])
+        root = str(self.roots[image])
         return ["nsenter", "-t", inside, "--mount", "--pid", "--uts", "chroot", root, *command]
 
     def put(self, name: str, content: str | bytes) -> None:

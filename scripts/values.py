@@ -47,7 +47,9 @@ def spec(model: type[Model]) -> Schema:
 def _values(part: Schema) -> Schema:
     if "properties" in part:
         described = part["properties"].items()
-        ours = {name: each for name, each in described if not each.get("description", THEIRS).startswith(THEIRS)}
+        ours = {
+            name: each for name, each in described if not each.get("description", THEIRS).startswith(THEIRS)
+        }
         theirs = set(part["properties"]) - set(ours)
         if not ours:
             return ANY_MAP
@@ -73,7 +75,9 @@ def slurm_cluster() -> Schema:
     whole = spec(SlurmClusterSpec)
     account = {"rbac": fields(create=FLAG), "serviceAccount": fields(create=FLAG, name=TEXT)}
     exporters = {"nodeExporter": ANY_MAP}
-    _add(whole, "volumeSources.[]", createPVC=FLAG, storageClassName=TEXT, size=AMOUNT, accessModes=_TEXT_LIST)
+    _add(
+        whole, "volumeSources.[]", createPVC=FLAG, storageClassName=TEXT, size=AMOUNT, accessModes=_TEXT_LIST
+    )
     _add(whole, "sConfigController", serviceMonitor=ANY_MAP, **account, **exporters)
     _add(whole, "slurmNodes.controller", **account, **exporters)
     _add(whole, "slurmNodes.exporter", imagePullPolicy=PULL_POLICY, imagePullSecrets=MAPS, **account)
@@ -124,7 +128,14 @@ _SCRIPTS = (
 def nodesets() -> Schema:
     """Of charts/nodesets."""
     one = spec(NodeSetSpec)
-    _add(one, "", name={"type": "string", "minLength": 1}, annotations=TEXTS, labels=TEXTS, nodeExporter=ANY_MAP)
+    _add(
+        one,
+        "",
+        name={"type": "string", "minLength": 1},
+        annotations=TEXTS,
+        labels=TEXTS,
+        nodeExporter=ANY_MAP,
+    )
     # A claim of each pod's own may be given in the place of a volume.
     image = fields(repository=TEXT, tag=AMOUNT, pullPolicy=PULL_POLICY)
     classes = fields(
@@ -259,7 +270,13 @@ def written(whole: Schema) -> str:
 
 
 def _in_one_line(found: re.Match[str]) -> str:
-    line = re.sub(r"\s+", " ", found[0]).replace("[ ", "[").replace(" ]", "]").replace("{ ", "{").replace(" }", "}")
+    line = (
+        re.sub(r"\s+", " ", found[0])
+        .replace("[ ", "[")
+        .replace(" ]", "]")
+        .replace("{ ", "{")
+        .replace(" }", "}")
+    )
     return line if len(line) <= _LINE else found[0]
 
 

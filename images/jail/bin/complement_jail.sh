@@ -75,6 +75,7 @@ slurm() {
 
 slurmd() {
   lay /var/spool/slurmd
+  lay /opt/slurmery
   for program in slurmd slurmstepd; do
     lay "$(realpath "/usr/sbin/$program")" "/usr/sbin/$program"
   done

@@ -12,6 +12,7 @@ from .consequence import Node, after, consequence
 from .run import run
 
 FILE = "/opt/slurm_scripts/checks.json"
+SHIPPED = f"{os.path.dirname(os.path.dirname(__file__))}/passive/checks.json"
 
 
 def main(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> int:
@@ -20,11 +21,18 @@ def main(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) 
         print(f"say where you run: one of {', '.join(CONTEXTS)}", file=sys.stderr)
         return 0
     try:
-        failed = _all(arguments[0], arguments[1] if len(arguments) > 1 else FILE, environment)
+        failed = _all(arguments[0], _file(arguments), environment)
     except Exception as error:  # noqa: BLE001 whatever it is, the job must not suffer for it
         print(f"checks: {type(error).__name__}: {error}", file=sys.stderr)
         return 0
     return 1 if failed and arguments[0] == "prolog" else 0
+
+
+def _file(arguments: Sequence[str]) -> str:
+    """The one that was named, else the cluster's own, else the one that comes with these programs."""
+    if len(arguments) > 1:
+        return arguments[1]
+    return FILE if os.path.exists(FILE) else SHIPPED
 
 
 def _all(context: str, file: str, environment: Mapping[str, str]) -> bool:
@@ -57,6 +65,8 @@ def _one(check: Check, scene: Scene, name: str, node: Node) -> tuple[Node, bool]
     """Run one check; the node as it is then, and whether the check failed."""
     try:
         result = run(check, scene.environment)
+        if result is None:
+            return node, False
         update = consequence(check, result, node, scene.context)
         if update:
             slurm.write(name, update)

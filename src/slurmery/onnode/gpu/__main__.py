@@ -2,7 +2,8 @@
 
     python3 -m onnode.gpu [--config FILE] [--expected N] [--no-trial]
 
-Ends with 0 when all is well or there is no GPU, with 1 when a check failed, with 2 when it could not check.
+Ends with 0 when all is well or there is no GPU, with 1 when a check failed or NVML refuses to answer, with 75
+when it could not check.
 A sentence for Slurm's drain reason goes to file descriptor 3, if there is one.
 """
 
@@ -16,6 +17,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..checks.run import UNKNOWN
 from . import cuda, kernellog, nvml
 from .reading import Device, Machine, Trial
 from .thresholds import ThresholdError, Thresholds, parse
@@ -33,9 +35,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         machine = read(limits)
     except nvml.NoGpuError as error:
         return _without(limits, str(error), details)
-    except (OSError, ThresholdError, nvml.NvmlError) as error:
+    except nvml.NvmlError as error:
+        print(json.dumps({"status": "failed", "message": str(error)}))
+        _tell(details, f"nvml: {error}")
+        return 1
+    except (OSError, ThresholdError) as error:
         print(json.dumps({"status": "error", "message": str(error)}))
-        return 2
+        return UNKNOWN
     findings = judge(machine, limits, time.clock_gettime(time.CLOCK_MONOTONIC))
     failed = [one for one in findings if one.status == "failed"]
     print(json.dumps(report(machine, findings), indent=1))

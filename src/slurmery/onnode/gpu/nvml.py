@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import byref, c_char, c_int, c_uint, c_ulonglong, c_void_p
 
-from .reading import Device, Link
+from .reading import Device, Link, Usage
 
 _LIBRARY = "libnvidia-ml.so.1"
 _NOT_SUPPORTED = frozenset({3, 13})
 _NO_DRIVER = frozenset({9, 12})
+_TOO_SMALL = 7
 _MOST_LINKS = 18
 _UNCORRECTED, _VOLATILE, _AGGREGATE = 1, 0, 1
 _SM_CLOCK = 1
@@ -92,6 +93,28 @@ class Nvml:
         count = c_uint()
         self.call("nvmlDeviceGetCount_v2", byref(count))
         return tuple(self._device(index) for index in range(count.value))
+
+    def usage(self) -> tuple[Usage, ...]:
+        """Who uses the GPUs at this moment."""
+        count = c_uint()
+        self.call("nvmlDeviceGetCount_v2", byref(count))
+        return tuple(self._usage(index) for index in range(count.value))
+
+    def _usage(self, index: int) -> Usage:
+        handle, memory = c_void_p(), _Memory()
+        self.call("nvmlDeviceGetHandleByIndex_v2", c_uint(index), byref(handle))
+        self.call("nvmlDeviceGetMemoryInfo", handle, byref(memory))
+        return Usage(index, self._processes(handle), 100 * memory.used / (memory.total or 1))
+
+    def _processes(self, handle: c_void_p) -> int:
+        """Only how many: with no room for their names, that is what the refusal tells."""
+        count = c_uint()
+        try:
+            self.call("nvmlDeviceGetComputeRunningProcesses_v3", handle, byref(count), None)
+        except NvmlError as error:
+            if error.code != _TOO_SMALL:
+                raise
+        return count.value
 
     def _device(self, index: int) -> Device:
         handle = c_void_p()

@@ -52,6 +52,15 @@ class Device:
 
 
 @dataclass(frozen=True)
+class Usage:
+    """Who uses a GPU at this moment. Processes of other containers are seen by their memory alone."""
+
+    index: int
+    processes: int
+    memory_percent: float
+
+
+@dataclass(frozen=True)
 class Xid:
     """An error in the kernel's log: its number, the GPU's bus, and when, in seconds after boot."""
 
