@@ -1,7 +1,8 @@
 """Schemas for the values of charts whose values are, for the most part, the spec of a custom resource.
 
-Values are that spec without what the chart fills in, and with fields of the chart's own. So every field of the
-API is a value, and a misspelt one is refused by its path. What is Kubernetes' own is left to the API server.
+Values are that spec without what the chart fills in, and with fields of the chart's own. So every field of
+the API is a value, and a misspelt one is refused by its path. What is Kubernetes' own is left to the API
+server.
 """
 
 import json
@@ -47,7 +48,9 @@ def spec(model: type[Model]) -> Schema:
 def _values(part: Schema) -> Schema:
     if "properties" in part:
         described = part["properties"].items()
-        ours = {name: each for name, each in described if not each.get("description", THEIRS).startswith(THEIRS)}
+        ours = {
+            name: each for name, each in described if not each.get("description", THEIRS).startswith(THEIRS)
+        }
         theirs = set(part["properties"]) - set(ours)
         if not ours:
             return ANY_MAP
@@ -73,7 +76,9 @@ def slurm_cluster() -> Schema:
     whole = spec(SlurmClusterSpec)
     account = {"rbac": fields(create=FLAG), "serviceAccount": fields(create=FLAG, name=TEXT)}
     exporters = {"nodeExporter": ANY_MAP}
-    _add(whole, "volumeSources.[]", createPVC=FLAG, storageClassName=TEXT, size=AMOUNT, accessModes=_TEXT_LIST)
+    _add(
+        whole, "volumeSources.[]", createPVC=FLAG, storageClassName=TEXT, size=AMOUNT, accessModes=_TEXT_LIST
+    )
     _add(whole, "sConfigController", serviceMonitor=ANY_MAP, **account, **exporters)
     _add(whole, "slurmNodes.controller", **account, **exporters)
     _add(whole, "slurmNodes.exporter", imagePullPolicy=PULL_POLICY, imagePullSecrets=MAPS, **account)
@@ -86,7 +91,7 @@ def slurm_cluster() -> Schema:
     sssd["properties"] |= {"enabled": FLAG} | {name: nodes["login"]["properties"][name] for name in names}
     check = fields(enabled=FLAG, customContent=TEXT, customConfig=TEXT)
     extra = fields(config=TEXT, content=TEXT)
-    scripts = {name: TEXT for name in (*_SCRIPTS_1_22, *_SCRIPTS)}
+    scripts = dict.fromkeys((*_SCRIPTS_1_22, *_SCRIPTS), TEXT)
     _add(whole, "slurmNodes", sssd=sssd)
     _add(
         whole,
@@ -124,7 +129,14 @@ _SCRIPTS = (
 def nodesets() -> Schema:
     """Of charts/nodesets."""
     one = spec(NodeSetSpec)
-    _add(one, "", name={"type": "string", "minLength": 1}, annotations=TEXTS, labels=TEXTS, nodeExporter=ANY_MAP)
+    _add(
+        one,
+        "",
+        name={"type": "string", "minLength": 1},
+        annotations=TEXTS,
+        labels=TEXTS,
+        nodeExporter=ANY_MAP,
+    )
     # A claim of each pod's own may be given in the place of a volume.
     image = fields(repository=TEXT, tag=AMOUNT, pullPolicy=PULL_POLICY)
     classes = fields(
@@ -259,7 +271,13 @@ def written(whole: Schema) -> str:
 
 
 def _in_one_line(found: re.Match[str]) -> str:
-    line = re.sub(r"\s+", " ", found[0]).replace("[ ", "[").replace(" ]", "]").replace("{ ", "{").replace(" }", "}")
+    line = (
+        re.sub(r"\s+", " ", found[0])
+        .replace("[ ", "[")
+        .replace(" ]", "]")
+        .replace("{ ", "{")
+        .replace(" }", "}")
+    )
     return line if len(line) <= _LINE else found[0]
 
 
