@@ -1,6 +1,6 @@
-"""Write the files that follow from the code: the CRD chart's templates, schemas of values, the reference pages.
+"""Write the files that follow from the code: the CRD chart, schemas of values, and the reference pages.
 
-`python scripts/generate.py` rewrites them; a unit test fails while they are stale.
+`python -m scripts.generate` rewrites them; a unit test fails while they are stale.
 """
 
 import json

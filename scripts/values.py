@@ -1,7 +1,8 @@
 """Schemas for the values of charts whose values are, for the most part, the spec of a custom resource.
 
-Values are that spec without what the chart fills in, and with fields of the chart's own. So every field of the
-API is a value, and a misspelt one is refused by its path. What is Kubernetes' own is left to the API server.
+Values are that spec without what the chart fills in, and with fields of the chart's own. So every field of
+the API is a value, and a misspelt one is refused by its path. What is Kubernetes' own is left to the API
+server.
 """
 
 import json
@@ -90,7 +91,7 @@ def slurm_cluster() -> Schema:
     sssd["properties"] |= {"enabled": FLAG} | {name: nodes["login"]["properties"][name] for name in names}
     check = fields(enabled=FLAG, customContent=TEXT, customConfig=TEXT)
     extra = fields(config=TEXT, content=TEXT)
-    scripts = {name: TEXT for name in (*_SCRIPTS_1_22, *_SCRIPTS)}
+    scripts = dict.fromkeys((*_SCRIPTS_1_22, *_SCRIPTS), TEXT)
     _add(whole, "slurmNodes", sssd=sssd)
     _add(
         whole,

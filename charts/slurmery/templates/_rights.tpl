@@ -52,22 +52,16 @@ server. A right that is missing there is a 403, one that nobody uses fails the t
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, patch]
-# What sconfigcontroller gets, too: nobody may give rights that he does not have.
 - apiGroups: [slurm.nebius.ai]
   resources: [jailedconfigs]
-  verbs: [create, delete, get, list, patch, update, watch]
+  verbs: [create, delete, get, list, patch, watch]
+# What sconfigcontroller gets: nobody may give rights that he does not have.
 - apiGroups: [slurm.nebius.ai]
   resources: [jailedconfigs/status]
-  verbs: [get, patch, update]
-- apiGroups: [slurm.nebius.ai]
-  resources: [jailedconfigs/finalizers]
-  verbs: [update]
+  verbs: [patch]
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
-  verbs: [create, get, list, patch, update, watch]
-- apiGroups: [""]
-  resources: [events]
-  verbs: [create, patch]
+  verbs: [create, get, update]
 {{- end }}
 
 {{/* The operator's for slinky.slurm.net. */}}

@@ -16,7 +16,7 @@ FILES = generated()
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_generated_files_are_fresh(path: Path) -> None:
-    assert path.read_text(encoding="utf-8") == FILES[path], "run: python scripts/generate.py"
+    assert path.read_text(encoding="utf-8") == FILES[path], "run: python -m scripts.generate"
 
 
 def test_no_definition_of_yesterday_is_left() -> None:

@@ -11,7 +11,11 @@ import pytest
 from slurmery.admission import references
 from slurmery.admission.lookups import served
 from slurmery.api import nebius, slinky
+from slurmery.cli.programs.checks import _wired
+from slurmery.cli.settings.checks import ChecksSettings
+from slurmery.health.active import pod
 from slurmery.health.configurator.program import Configurator
+from slurmery.health.repair.policy import Policy
 from slurmery.kube.client import Client
 from slurmery.kube.config import Config
 from slurmery.kube.informer import Informer
@@ -23,12 +27,12 @@ from slurmery.nebius import access
 from slurmery.nebius.caches import Caches as NebiusCaches
 from slurmery.nebius.door import Door as NebiusDoor
 from slurmery.nebius.kinds import SLURM_CLUSTERS
-from slurmery.nebius.names import JAILED_CONFIGS
 from slurmery.nebius.sconfigcontroller import build as sconfigcontroller
 from slurmery.slinky.caches import Caches as SlinkyCaches
 from slurmery.slinky.door import Door as SlinkyDoor
 from slurmery.slinky.kinds import CONTROLLERS
 from tests.unit.charts.rendering import NAMESPACE, Object, one, render
+from tests.unit.nebius.clusters import cluster
 
 V = TypeVar("V", bound=View)
 Rights = dict[tuple[str, str], set[str]]
@@ -87,8 +91,7 @@ async def test_the_operator_may_watch_what_it_watches(name: str, door: SlinkyDoo
         watched = {place(selection.resource) for selection in runtime.selections}
 
     allowed = role(name)
-    given_on = {("coordination.k8s.io", "leases")} if name == "slurmery-nebius" else set()
-    assert {what for what, verbs in allowed.items() if "watch" in verbs} == watched | given_on
+    assert {what for what, verbs in allowed.items() if "watch" in verbs} == watched
     assert all(allowed[what] >= WATCHED for what in watched)
 
 
@@ -96,19 +99,68 @@ def test_it_may_apply_and_prune_what_it_owns() -> None:
     for resource in SlinkyCaches(Wing(Watching(), CONTROLLERS)).owned:
         assert role("slurmery")[place(resource)] == APPLIED
     for resource in NebiusCaches(Wing(Watching(), SLURM_CLUSTERS)).owned:
-        given_on = {"update"} if resource == JAILED_CONFIGS else set()
-        assert role("slurmery-nebius")[place(resource)] == APPLIED | given_on
+        assert role("slurmery-nebius")[place(resource)] == APPLIED
 
 
 def test_it_has_the_rights_that_it_gives() -> None:
     allowed = role("slurmery-nebius")
     given = [
-        *sconfigcontroller._RULES,
+        *sconfigcontroller._rules(cluster()),
         access.rule("", ["secrets"], access.READ),
         access.rule("", ["pods"], ["get", "patch"]),
     ]
     for what, verbs in rights(given).items():
         assert allowed[what] >= verbs
+
+
+def checks(**manager: Object) -> Rights:
+    values = {"checks": {"manager": manager}}
+    return rights(one(render("soperatorchecks", values), "ClusterRole", "soperatorchecks")["rules"])
+
+
+async def test_the_checks_may_watch_what_they_watch() -> None:
+    runtime = Watching()
+    async with _wired(ChecksSettings(), Policy(), runtime):
+        watched = {place(selection.resource) for selection in runtime.selections}
+
+    allowed = checks()
+    assert {what for what, verbs in allowed.items() if "watch" in verbs} == watched
+    assert all(allowed[what] >= WATCHED for what in watched)
+
+
+def test_the_checks_have_the_rights_that_they_give() -> None:
+    allowed = checks()
+
+    for what, verbs in rights(pod._RULES).items():
+        assert allowed[what] >= verbs
+
+
+@pytest.mark.parametrize(
+    ("off", "lost"),
+    [
+        ("k8snodes", ("delete", "nodes")),
+        ("podephemeralstoragecheck", ("get", "nodes/stats")),
+        ("activecheck", ("create", "roles")),
+    ],
+)
+def test_what_does_not_run_has_no_rights(off: str, lost: tuple[str, str]) -> None:
+    def held(allowed: Rights) -> set[tuple[str, str]]:
+        return {(verb, resource) for (_, resource), verbs in allowed.items() for verb in verbs}
+
+    assert lost in held(checks())
+    assert lost not in held(checks(controllersEnabled={off: False}))
+
+
+def test_checks_of_some_namespaces_have_rights_there_alone() -> None:
+    objects = render(
+        "soperatorchecks", {"checks": {"manager": {"env": {"slurmOperatorWatchNamespaces": "a, b"}}}}
+    )
+    everywhere = rights(one(objects, "ClusterRole", "soperatorchecks")["rules"])
+
+    assert {resource for _, resource in everywhere} == {"nodes", "nodes/stats", "nodes/status"}
+    for namespace in ("a", "b"):
+        there = rights(one(objects, "Role", "soperatorchecks", namespace)["rules"])
+        assert {**there, **everywhere} == checks()
 
 
 def test_it_may_say_how_each_kind_stands_but_not_change_what_users_want() -> None:
@@ -143,8 +195,12 @@ def test_with_namespaces_given_rights_are_given_there_alone() -> None:
         assert {**there, ("", "nodes"): WATCHED} == everywhere
 
 
-def test_nobody_may_do_everything() -> None:
-    for each in render("slurmery"):
+CHARTS = ["slurmery", "soperatorchecks", "nodeconfigurator"]
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_nobody_may_do_everything(chart: str) -> None:
+    for each in render(chart):
         for rule in each.get("rules", ()):
             assert "*" not in [*rule["apiGroups"], *rule["resources"], *rule["verbs"]]
             assert not {"escalate", "bind", "impersonate", "deletecollection"} & set(rule["verbs"])

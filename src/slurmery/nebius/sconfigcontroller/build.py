@@ -16,7 +16,10 @@ from slurmery.nebius.pods import Part
 from slurmery.nebius.ports import port
 
 _FIELD: Final = "sConfigController"
-_WRITE: Final = ("create", "update", "patch")
+_WATCH: Final = ("list", "watch")
+_LEASES: Final = "coordination.k8s.io"
+# The program's own name for it, unless --leader-election-id says otherwise.
+_LEASE: Final = "vqeyz6ae.nebius.ai"
 _GROUP: Final = names.JAILED_CONFIGS.group
 _COMMAND: Final = ("/usr/bin/sconfigcontroller",)
 # The paths come by the environment, so that no shell ever reads them as words of its own.
@@ -24,22 +27,12 @@ _INIT_DIR: Final = (
     'mkdir -p "$JAIL_CONFIG_PATH" && chown "$JAIL_UID:$JAIL_GID" "$JAIL_CONFIG_PATH"'
     ' && chmod 755 "$JAIL_CONFIG_PATH"'
 )
-_RULES: Final = (
-    rule("", ["configmaps"], READ),
-    rule("", ["secrets"], READ),
-    rule("coordination.k8s.io", ["leases"], (*READ, *_WRITE)),
-    rule("", ["events"], ("create", "patch")),
-    rule("events.k8s.io", ["events"], ("create", "patch")),
-    rule(_GROUP, ["jailedconfigs"], (*READ, *_WRITE, "delete")),
-    rule(_GROUP, ["jailedconfigs/status"], ("get", "update", "patch")),
-    rule(_GROUP, ["jailedconfigs/finalizers"], ("update",)),
-)
-
-
 def access(cluster: Cluster) -> tuple[Desired, ...]:
     """ServiceAccount, Role and RoleBinding."""
     at = cluster.names
-    rights = Access(names.SCONFIGCONTROLLER, at.sconfigcontroller_account, at.sconfigcontroller_role, _RULES)
+    rights = Access(
+        names.SCONFIGCONTROLLER, at.sconfigcontroller_account, at.sconfigcontroller_role, _rules(cluster)
+    )
     return granted(cluster, rights, _given(cluster).service_account_name or "")
 
 
@@ -71,6 +64,20 @@ def deployment(cluster: Cluster) -> Desired:
     }
     name = cluster.names.sconfigcontroller
     return desired(cluster, DEPLOYMENTS, name, names.SCONFIGCONTROLLER, {"spec": spec})
+
+
+def _rules(cluster: Cluster) -> tuple[Manifest, ...]:
+    """What the program does, and no more: of all Secrets it reads the one that its tokens are signed with."""
+    return (
+        rule(_GROUP, ["jailedconfigs"], _WATCH),
+        rule(_GROUP, ["jailedconfigs/status"], ("patch",)),
+        rule("", ["configmaps"], READ),
+        {**rule("", ["secrets"], ("get",)), "resourceNames": [cluster.names.rest_jwt_key]},
+        # What is created cannot be named beforehand.
+        rule(_LEASES, ["leases"], ("create",)),
+        {**rule(_LEASES, ["leases"], ("get", "update")), "resourceNames": [_LEASE]},
+        rule("events.k8s.io", ["events"], ("create", "patch")),
+    )
 
 
 def _given(cluster: Cluster) -> SConfigController:
