@@ -108,8 +108,8 @@ class Slurms:
         return all(each.fresh(now, FRESH_SECONDS) for each in (snapshot.nodes, snapshot.jobs))
 
     def unheard(self, ref: Ref, name: str) -> bool:
-        """Whether it has not told of this node since we last spoke of it."""
-        return self.snapshot(ref).nodes.taken_at <= self._spoken(ref, name)
+        """Whether its answer to what we last said of this node is on its way; a silent one gives none."""
+        return self.known(ref) and self.snapshot(ref).nodes.taken_at <= self._spoken(ref, name)
 
     def about(self, ref: Ref, name: str) -> Slurm:
         """Its word about one node, fresh only where nothing can be on its way any more."""

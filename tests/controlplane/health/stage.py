@@ -35,6 +35,7 @@ Object = dict[str, Any]
 
 AGENT = "the checks under test"
 CLUSTER = "orion"
+LINGERS = "example.com/lingers"
 # Where kwok runs, it plays the kubelets.
 KWOK = {"kwok.x-k8s.io/node": "fake"}
 INTERVALS = {Part.NODES: 0.5, Part.JOBS: 0.5}
@@ -173,6 +174,18 @@ class Stage(Generic[S]):
         }
         await self.client.create(PODS, pod)
         self.slurm.registers(name, host)
+
+    async def lingers(self, name: str, host: str) -> None:
+        """A pod there that takes its time to leave."""
+        metadata = {"name": name, "namespace": self.namespace, "finalizers": [LINGERS]}
+        spec = {"nodeName": host, "containers": [{"name": "main", "image": "main"}]}
+        await self.client.create(
+            PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+        )
+
+    async def leaves(self, name: str) -> None:
+        """Let it leave."""
+        await self.client.patch(PODS, Key(self.namespace, name), {"metadata": {"finalizers": None}})
 
     async def runs(self, pod: str) -> str:
         """Let a pod run; its uid."""

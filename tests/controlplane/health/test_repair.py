@@ -137,6 +137,18 @@ async def test_a_silent_slurm_stops_the_repair_and_breaks_nothing(
     await stage.says(0, names.DRAIN, "True", names.NEED_DRAIN)
 
 
+async def test_a_slurm_that_has_never_answered_is_waited_for_in_words(
+    stage: Stage[Slurm], checks: Checks
+) -> None:
+    stage.slurm.silent = True
+    await checks.restart()
+    host = await stage.node(0)
+    await stage.say(0, MAINTENANCE, "True")
+    await stage.hears(host, "Slurm does not tell of worker-0: they count as busy.")
+    stage.slurm.silent = False
+    await stage.drained("worker-0", names.REPLACEMENT_REASON)
+
+
 async def test_a_condition_of_another_vendor_drains_and_gives_back(
     stage: Stage[Slurm], checks: Checks
 ) -> None:
