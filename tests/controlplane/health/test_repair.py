@@ -62,6 +62,7 @@ async def test_an_administrators_drain_is_left_alone(stage: Stage[Slurm], checks
     await stage.undrained("worker-01")
     assert stage.slurm.reason("worker-0") == "bad fan, ana"
     assert [name for name, _ in stage.slurm.words] == ["worker-01", "worker-01"]
+    assert stage.slurm.callers == {("root", True)}
 
 
 async def test_a_failed_health_check_marks_the_node_without_any_rebooter(
