@@ -32,8 +32,13 @@ from slurmery.slurm.snapshot import NEVER, Changes, Part, Snapshot
 INTERVALS: Final[Mapping[Part, float]] = {Part.NODES: 5.0, Part.JOBS: 10.0}
 
 
-# Where the slurmrestd of a cluster answers; None if it has none.
-Reach = Callable[[Ref], str | None]
+# How an address within the Kubernetes cluster is reached from here.
+Reach = Callable[[str], str]
+
+
+def within(url: str) -> str:
+    """From within, as it is."""
+    return url
 
 
 class Slurms:
@@ -44,7 +49,7 @@ class Slurms:
         runtime: Runtime,
         namespaces: Sequence[str] = (),
         *,
-        reach: Reach | None = None,
+        reach: Reach = within,
         intervals: Mapping[Part, float] = INTERVALS,
     ) -> None:
         self.changed: list[Callable[[Ref, Changes], None]] = []
@@ -65,7 +70,7 @@ class Slurms:
             for resource in (SLURM_CLUSTERS, CONTROLLERS, REST_APIS)
         }
         self._ways = Ways(runtime.client, self._caches)
-        self._reach = reach or self._ways.service
+        self._reach = reach
 
     def wire(self) -> None:
         """Follow them, while leading."""
@@ -90,7 +95,7 @@ class Slurms:
             for informer in self._caches[resource].informers:
                 for view in informer.store.all():
                     ref = Ref(resource, view.key)
-                    if self.snapshot(ref).nodes.taken_at == NEVER and self._reach(ref):
+                    if self.snapshot(ref).nodes.taken_at == NEVER and self._ways.service(ref):
                         return ref
         return None
 
@@ -108,8 +113,8 @@ class Slurms:
         return all(each.fresh(now, FRESH_SECONDS) for each in (snapshot.nodes, snapshot.jobs))
 
     def unheard(self, ref: Ref, name: str) -> bool:
-        """Whether it has not told of this node since we last spoke of it."""
-        return self.snapshot(ref).nodes.taken_at <= self._spoken(ref, name)
+        """Whether its answer to what we last said of this node is on its way; a silent one gives none."""
+        return self.known(ref) and self.snapshot(ref).nodes.taken_at <= self._spoken(ref, name)
 
     def about(self, ref: Ref, name: str) -> Slurm:
         """Its word about one node, fresh only where nothing can be on its way any more."""
@@ -151,7 +156,7 @@ class Slurms:
 
     async def _follow(self, resource: Resource, key: Key) -> Result:
         ref = Ref(resource, key)
-        url = self._reach(ref) if self._caches[resource].get(key) else None
+        url = self._ways.service(ref)
         if url is None:
             self._clusters.drop(str(ref))
             for memory in (self._told, self._drains):
@@ -159,7 +164,9 @@ class Slurms:
             self._refs.pop(str(ref), None)
         else:
             self._refs[str(ref)] = ref
-            self._clusters.follow(str(ref), Endpoint(url, self._intervals), self._ways.tokens(ref))
+            self._clusters.follow(
+                str(ref), Endpoint(self._reach(url), self._intervals), self._ways.tokens(ref)
+            )
         return Result()
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from slurmery.health.clusters import INTERVALS, Reach, Slurms
+from slurmery.health.clusters import INTERVALS, Reach, Slurms, within
 from slurmery.health.hosts import Host
 from slurmery.health.workers import WorkerPods
 from slurmery.kube.informer import Informer
@@ -26,7 +26,7 @@ def world(
     runtime: Runtime,
     namespaces: Sequence[str] = (),
     *,
-    reach: Reach | None = None,
+    reach: Reach = within,
     intervals: Mapping[Part, float] = INTERVALS,
 ) -> World:
     """The world of these namespaces; none are all."""

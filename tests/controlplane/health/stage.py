@@ -6,12 +6,13 @@ jobs on them, and does what it is told.
 
 import asyncio
 import base64
+import hmac
 import json
 import time
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from dev.controlplane import ControlPlane
 from slurmery.health.repair import policy as names
@@ -22,10 +23,11 @@ from slurmery.health.world import world
 from slurmery.kube import config
 from slurmery.kube.client import Client
 from slurmery.kube.errors import NotFoundError
-from slurmery.kube.meta import Key
+from slurmery.kube.meta import Key, Resource
 from slurmery.kube.resources import EVENTS, NODES, PODS, SECRETS
 from slurmery.kube.runtime import Listen, Runtime
 from slurmery.nebius.kinds import SLURM_CLUSTERS
+from slurmery.slinky.kinds import CONTROLLERS, REST_APIS
 from slurmery.slurm.snapshot import Part
 from tests.controlplane.slinky_nodeset.stage import Slurm as Nodes
 from tests.controlplane.slinky_nodeset.stage import until
@@ -35,6 +37,7 @@ Object = dict[str, Any]
 
 AGENT = "the checks under test"
 CLUSTER = "orion"
+LINGERS = "example.com/lingers"
 # Where kwok runs, it plays the kubelets.
 KWOK = {"kwok.x-k8s.io/node": "fake"}
 INTERVALS = {Part.NODES: 0.5, Part.JOBS: 0.5}
@@ -47,6 +50,9 @@ class Slurm(Nodes):
     running: dict[str, int] = field(default_factory=dict)
     words: list[tuple[str, Object]] = field(default_factory=list)
     heard: list[Callable[[], None]] = field(default_factory=list)
+    key: bytes = b"key"
+    callers: set[tuple[str, bool]] = field(default_factory=set)
+    """Who asked, and whether with a token of our key."""
 
     def says(self, name: str, *state: str, reason: str = "", **more: Any) -> None:
         kept = {key: self.nodes[name][key] for key in ("instance_id",) if name in self.nodes}
@@ -79,6 +85,14 @@ class Slurm(Nodes):
         flags = [each for each in self.nodes[name]["state"] if each not in ("IDLE", "ALLOCATED")]
         self.nodes[name]["state"] = [base, *flags]
 
+    def _called(self, head: str) -> None:
+        lines = (line.partition(": ") for line in head.split("\r\n"))
+        token = next(value for name, _, value in lines if name.upper() == "X-SLURM-USER-TOKEN")
+        signed, _, signature = token.rpartition(".")
+        wanted = base64.urlsafe_b64encode(hmac.digest(self.key, signed.encode(), "sha256")).decode()
+        claims = json.loads(base64.urlsafe_b64decode(signed.partition(".")[2] + "=="))
+        self.callers.add((claims["sun"], signature == wanted.rstrip("=")))
+
     def _answer(self, method: str, path: str, body: bytes) -> Object:
         self.jobs = [
             {"job_id": job, "job_state": ["RUNNING"], "nodes": name} for name, job in self.running.items()
@@ -110,6 +124,13 @@ S = TypeVar("S", bound=AnySlurm)
 
 class Stage(Generic[S]):
     """One namespace with a SlurmCluster."""
+
+    labels: ClassVar = {
+        "app.kubernetes.io/name": "slurmcluster",
+        "app.kubernetes.io/instance": CLUSTER,
+        "app.kubernetes.io/component": "worker",
+        "app.kubernetes.io/managed-by": "slurm-operator",
+    }
 
     def __init__(
         self, plane: ControlPlane, client: Client, namespace: str, slurm: S, patience: float = 30
@@ -150,16 +171,10 @@ class Stage(Generic[S]):
 
     async def worker(self, name: str, host: str) -> None:
         """A worker pod there, that has registered."""
-        labels = {
-            "app.kubernetes.io/name": "slurmcluster",
-            "app.kubernetes.io/instance": CLUSTER,
-            "app.kubernetes.io/component": "worker",
-            "app.kubernetes.io/managed-by": "slurm-operator",
-        }
         pod = {
             "apiVersion": "v1",
             "kind": "Pod",
-            "metadata": {"name": name, "namespace": self.namespace, "labels": labels},
+            "metadata": {"name": name, "namespace": self.namespace, "labels": self.labels},
             "spec": {
                 "nodeName": host,
                 "containers": [
@@ -173,6 +188,18 @@ class Stage(Generic[S]):
         }
         await self.client.create(PODS, pod)
         self.slurm.registers(name, host)
+
+    async def lingers(self, name: str, host: str) -> None:
+        """A pod there that takes its time to leave."""
+        metadata = {"name": name, "namespace": self.namespace, "finalizers": [LINGERS]}
+        spec = {"nodeName": host, "containers": [{"name": "main", "image": "main"}]}
+        await self.client.create(
+            PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+        )
+
+    async def leaves(self, name: str) -> None:
+        """Let it leave."""
+        await self.client.patch(PODS, Key(self.namespace, name), {"metadata": {"finalizers": None}})
 
     async def runs(self, pod: str) -> str:
         """Let a pod run; its uid."""
@@ -277,6 +304,33 @@ class Stage(Generic[S]):
         for name in self._hosts:
             with suppress(NotFoundError):
                 await self.client.delete(NODES, Key("", name))
+
+
+class SlinkyStage(Stage[S]):
+    """One namespace with a Controller and its RestApi."""
+
+    labels: ClassVar = {"app.kubernetes.io/name": "slurmd", "slinky.slurm.net/cluster": CLUSTER}
+
+    async def cluster(self, key: bytes = b"key") -> None:
+        encoded = base64.b64encode(key).decode()
+        await self.create(SECRETS, "keys", {"data": {"slurm.key": encoded, "jwt.key": encoded}})
+        refs = {f"{each}KeyRef": {"name": "keys", "key": f"{each}.key"} for each in ("slurm", "jwt")}
+        await self.create(CONTROLLERS, CLUSTER, {"spec": {**refs, "slurmctld": {"image": "slurmctld"}}})
+        await self.restapi()
+
+    async def restapi(self) -> None:
+        spec = {"controllerRef": {"name": CLUSTER}, "slurmrestd": {"image": "slurmrestd"}}
+        await self.create(REST_APIS, CLUSTER, {"spec": spec})
+
+    async def copy(self, key: bytes) -> None:
+        """The key as the operator gave it to slurmctld."""
+        data = {"jwt.key": base64.b64encode(key).decode()}
+        await self.create(SECRETS, f"{CLUSTER}-controller-keys", {"data": data})
+
+    async def create(self, resource: Resource, name: str, rest: Object) -> None:
+        head = {"apiVersion": resource.api_version, "kind": resource.kind}
+        metadata = {"name": name, "namespace": self.namespace}
+        await self.client.create(resource, {**head, "metadata": metadata, **rest})
 
 
 class Checks:

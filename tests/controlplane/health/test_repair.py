@@ -62,6 +62,7 @@ async def test_an_administrators_drain_is_left_alone(stage: Stage[Slurm], checks
     await stage.undrained("worker-01")
     assert stage.slurm.reason("worker-0") == "bad fan, ana"
     assert [name for name, _ in stage.slurm.words] == ["worker-01", "worker-01"]
+    assert stage.slurm.callers == {("root", True)}
 
 
 async def test_a_failed_health_check_marks_the_node_without_any_rebooter(
@@ -135,6 +136,18 @@ async def test_a_silent_slurm_stops_the_repair_and_breaks_nothing(
     assert names.MAINTENANCE not in await stage.conditions(0)
     stage.slurm.silent = False
     await stage.says(0, names.DRAIN, "True", names.NEED_DRAIN)
+
+
+async def test_a_slurm_that_has_never_answered_is_waited_for_in_words(
+    stage: Stage[Slurm], checks: Checks
+) -> None:
+    stage.slurm.silent = True
+    await checks.restart()
+    host = await stage.node(0)
+    await stage.say(0, MAINTENANCE, "True")
+    await stage.hears(host, "Slurm does not tell of worker-0: they count as busy.")
+    stage.slurm.silent = False
+    await stage.drained("worker-0", names.REPLACEMENT_REASON)
 
 
 async def test_a_condition_of_another_vendor_drains_and_gives_back(
