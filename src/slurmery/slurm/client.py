@@ -172,13 +172,17 @@ class SlurmClient:
     async def reservation(self, name: str) -> Reservation:
         return await self._one(f"reservation/{_segment(name)}", answers.ReservationsAnswer)
 
-    async def reserve(self, reservation: ReservationRequest) -> None:
-        """Make the reservation, or change the one of that name. Needs Slurm 25.05."""
+    async def can_reserve(self) -> None:
+        """Whether it can make reservations, which needs Slurm 25.05. Raises UnofferedError."""
         version = await self.version()
         if version < _RESERVES_FROM:
             raise UnofferedError(
                 f"this slurmrestd ({version}) cannot make reservations: {_RESERVES_FROM}, Slurm 25.05, can"
             )
+
+    async def reserve(self, reservation: ReservationRequest) -> None:
+        """Make the reservation, or change the one of that name."""
+        await self.can_reserve()
         await self._write("POST", "reservation", answers.Answer, reservation)
 
     async def delete_reservation(self, name: str) -> None:

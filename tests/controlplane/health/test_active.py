@@ -4,26 +4,20 @@ Those that are jobs in Slurm are tried with a real one: tests/e2e/slurm/test_act
 """
 
 import asyncio
-import uuid
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
 
 from dev.controlplane import ControlPlane
-from slurmery.api.nebius import ActiveCheck, SlurmCluster
-from slurmery.health.active.program import Settings, wire
 from slurmery.health.active.reconcile import ACTIVE_CHECKS, FINALIZER
-from slurmery.kube import config
-from slurmery.kube.client import Client
 from slurmery.kube.meta import Key
-from slurmery.kube.resources import CRON_JOBS, JOBS, NAMESPACES, PODS, ROLES
-from slurmery.kube.runtime import Listen, Runtime
+from slurmery.kube.resources import CRON_JOBS, JOBS, PODS, ROLES
 from slurmery.nebius.kinds import SLURM_CLUSTERS
-from tests.controlplane.definitions import define
-from tests.controlplane.slinky.scene import OPERATOR, Scene, until
-from tests.unit.nebius.clusters import manifest
+from tests.controlplane.health import active
+from tests.controlplane.health.stage import Slurm
+from tests.controlplane.slinky.scene import Scene, until
 
 CHECK = {
     "name": "ssh",
@@ -36,26 +30,18 @@ CHECK = {
 
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    with ControlPlane(tmp_path_factory.mktemp("active")) as plane:
-        plane.start_controller_manager()
-        asyncio.run(define(plane, (ActiveCheck, SlurmCluster)))
+    with active.control_plane(tmp_path_factory.mktemp("active"), controllers=True) as plane:
         yield plane
 
 
 @pytest.fixture
 async def scene(plane: ControlPlane) -> AsyncIterator[Scene]:
-    name = f"test-{uuid.uuid4().hex[:8]}"
-    async with Client(config.load(plane.kubeconfig)) as client:
-        await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        scene = Scene(plane, client, name)
-        await scene.create(SLURM_CLUSTERS, "aurora", manifest("1.22", "SlurmCluster")["spec"])
+    async with active.cluster(plane) as scene:
         yield scene
-        await client.delete(NAMESPACES, Key("", name))
 
 
 async def phase(scene: Scene, word: str) -> None:
-    key = Key(scene.namespace, "aurora")
-    await scene.client.patch(SLURM_CLUSTERS, key, {"status": {"phase": word}}, subresource="status")
+    await active.phase(scene.client, Key(scene.namespace, active.CLUSTER), word)
 
 
 async def job_state(scene: Scene, check: str) -> str:
@@ -83,17 +69,8 @@ async def finish(scene: Scene, job: str, phase: str) -> None:
     )
 
 
-@asynccontextmanager
-async def checks(scene: Scene) -> AsyncIterator[None]:
-    async with Client(config.load(scene.plane.kubeconfig), user_agent=OPERATOR) as client:
-        runtime = Runtime(client, "test", Listen())
-        wire(runtime, Settings(namespaces=(scene.namespace,), every=1.0))
-        running = asyncio.create_task(runtime.run())
-        try:
-            yield
-        finally:
-            runtime.stop()
-            await running
+def checks(scene: Scene) -> AbstractAsyncContextManager[None]:
+    return active.checks(scene.plane, scene.namespace)
 
 
 async def test_a_check_waits_for_its_cluster_runs_once_and_costs_nothing_afterwards(scene: Scene) -> None:
@@ -165,3 +142,28 @@ async def test_a_check_that_upstream_held_can_go(scene: Scene) -> None:
             return await scene.get(ACTIVE_CHECKS, "ssh") is None
 
         await until(gone)
+
+
+async def test_a_check_of_gpus_is_skipped_where_there_are_none_and_counts_as_passed(
+    scene: Scene, slurm: Slurm
+) -> None:
+    await phase(scene, "Available")
+    slurm.says("worker-0", "IDLE")
+    script = "#!/bin/sh\n#SBATCH --gpus-per-node=8\ntrue\n"
+    gpu = {**CHECK, "name": "gpu", "checkType": "slurmJob", "slurmJobSpec": {"sbatchScript": script}}
+    await scene.create(ACTIVE_CHECKS, "gpu", gpu)
+    await scene.create(ACTIVE_CHECKS, "ssh", {**CHECK, "dependsOn": ["gpu"]})
+    async with active.checks(scene.plane, scene.namespace, slurm.url):
+        told = await active.run_becomes(scene.client, Key(scene.namespace, "gpu"), "Skipped")
+        await scene.exists(JOBS, "ssh-initial-run")
+    assert told["lastJobState"] == "Complete"
+
+
+async def test_a_check_starts_nothing_after_its_creation_unless_it_is_told_to(scene: Scene) -> None:
+    await phase(scene, "Available")
+    await scene.create(ACTIVE_CHECKS, "later", {**CHECK, "name": "later", "runAfterCreation": False})
+    await scene.create(ACTIVE_CHECKS, "ssh", {**CHECK, "dependsOn": ["later"]})
+    async with checks(scene):
+        await scene.exists(JOBS, "ssh-initial-run")
+        await scene.exists(CRON_JOBS, "later")
+    assert await scene.names(JOBS) == {"ssh-initial-run"}

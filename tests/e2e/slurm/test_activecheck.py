@@ -1,55 +1,34 @@
 """ActiveChecks that are jobs in Slurm, with a real Slurm and a real API server."""
 
 import asyncio
-import base64
-import uuid
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
 
 from dev.controlplane import ControlPlane
-from slurmery.api.nebius import ActiveCheck, SlurmCluster
-from slurmery.health.active.program import Settings, wire
 from slurmery.health.active.reconcile import ACTIVE_CHECKS
-from slurmery.kube import config
-from slurmery.kube.client import Client
 from slurmery.kube.meta import Key
-from slurmery.kube.resources import NAMESPACES, SECRETS
-from slurmery.kube.runtime import Listen, Runtime
-from slurmery.nebius.kinds import SLURM_CLUSTERS
 from slurmery.slurm.client import SlurmClient
-from tests.controlplane.definitions import define
+from tests.controlplane.health import active
 from tests.controlplane.slinky.scene import Scene, until
 from tests.e2e.slurm.lab import Lab
-from tests.unit.nebius.clusters import manifest
 
 OPTIONS = "#SBATCH -p all -D /tmp -o /dev/null -e /dev/null --time=5 --deadline=now+1hour"
 
 
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    with ControlPlane(tmp_path_factory.mktemp("active")) as plane:
-        asyncio.run(define(plane, (ActiveCheck, SlurmCluster)))
+    with active.control_plane(tmp_path_factory.mktemp("active")) as plane:
         yield plane
 
 
 @pytest.fixture
 async def scene(plane: ControlPlane, lab: Lab) -> AsyncIterator[Scene]:
-    name = f"test-{uuid.uuid4().hex[:8]}"
-    async with Client(config.load(plane.kubeconfig)) as client:
-        await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        scene = Scene(plane, client, name)
-        await scene.create(SLURM_CLUSTERS, "aurora", manifest("1.22", "SlurmCluster")["spec"])
-        status = {"status": {"phase": "Available"}}
-        await client.patch(SLURM_CLUSTERS, Key(name, "aurora"), status, subresource="status")
-        data = {"rest_jwt.key": base64.b64encode(lab.key).decode()}
-        head = {"apiVersion": "v1", "kind": "Secret"}
-        metadata = {"name": "aurora-rest-jwt-key", "namespace": name}
-        await client.create(SECRETS, {**head, "metadata": metadata, "data": data})
+    async with active.cluster(plane, lab.key) as scene:
+        await active.phase(scene.client, Key(scene.namespace, active.CLUSTER), "Available")
         yield scene
-        await client.delete(NAMESPACES, Key("", name))
 
 
 def check(script: str, **fields: Any) -> dict[str, Any]:
@@ -63,31 +42,12 @@ def check(script: str, **fields: Any) -> dict[str, Any]:
     }
 
 
-@asynccontextmanager
-async def checks(scene: Scene, lab: Lab) -> AsyncIterator[None]:
-    async with Client(config.load(scene.plane.kubeconfig)) as client:
-        runtime = Runtime(client, "test", Listen())
-        settings = Settings(namespaces=(scene.namespace,), user="slurm", every=1.0)
-        wire(runtime, settings, reach=lambda _: lab.url)
-        running = asyncio.create_task(runtime.run())
-        try:
-            yield
-        finally:
-            runtime.stop()
-            await running
-
-
-async def run(scene: Scene) -> dict[str, Any]:
-    found = await scene.get(ACTIVE_CHECKS, "diag") or {}
-    return dict(found.get("status", {}).get("slurmJobsStatus") or {})
+def checks(scene: Scene, lab: Lab) -> AbstractAsyncContextManager[None]:
+    return active.checks(scene.plane, scene.namespace, lab.url, user="slurm")
 
 
 async def becomes(scene: Scene, state: str, seconds: float = 60) -> dict[str, Any]:
-    async def said() -> dict[str, Any] | None:
-        status = await run(scene)
-        return status if status.get("lastRunStatus") == state else None
-
-    return await until(said, seconds)
+    return await active.run_becomes(scene.client, Key(scene.namespace, "diag"), state, seconds)
 
 
 async def jobs(slurm: SlurmClient, scene: Scene) -> list[str]:
@@ -133,6 +93,7 @@ async def test_a_failing_check_drains_its_node_and_an_admins_drain_stays(
     assert drained["n1"] == "bad fan, ana"
 
 
+@pytest.mark.parametrize("lab", ["26.05"], indirect=True)
 async def test_a_check_that_hangs_until_its_time_limit_drains_its_node(
     scene: Scene, lab: Lab, slurm: SlurmClient
 ) -> None:
@@ -168,7 +129,97 @@ async def test_a_run_goes_on_where_a_killed_process_left_it(
 async def test_an_option_that_cannot_be_passed_on_is_said_and_nothing_is_submitted(
     scene: Scene, lab: Lab, slurm: SlurmClient
 ) -> None:
-    await scene.create(ACTIVE_CHECKS, "diag", check("#SBATCH --array=1-4\ntrue"))
+    await scene.create(ACTIVE_CHECKS, "diag", check("#SBATCH --wckey=x\ntrue"))
     async with checks(scene, lab):
-        await scene.says(ACTIVE_CHECKS, "diag", "Degraded", "True", "--array")
+        await scene.says(ACTIVE_CHECKS, "diag", "Degraded", "True", "--wckey")
+    assert await jobs(slurm, scene) == []
+
+
+async def test_a_check_whose_node_is_lost_has_failed(scene: Scene, lab: Lab, slurm: SlurmClient) -> None:
+    await scene.create(ACTIVE_CHECKS, "diag", check("test $SLURMD_NODENAME = n0 || sleep 600"))
+    async with checks(scene, lab):
+
+        async def both() -> bool:
+            return await jobs(slurm, scene) == ["n0", "n1"]
+
+        await until(both)
+        lab.run("scontrol", "update", "nodename=n1", "state=down", "reason=lost")
+        status = await becomes(scene, "Failed")
+        lab.run("scontrol", "update", "nodename=n1", "state=resume")
+    assert status["lastJobState"] == "Degraded"
+    [job] = status["lastRunFailJobsAndReasons"]
+    assert job["reason"].startswith("NODE_FAIL")
+
+
+async def test_each_task_of_an_array_is_followed(scene: Scene, lab: Lab, slurm: SlurmClient) -> None:
+    array = check("#SBATCH --array=0-1\nexit $SLURM_ARRAY_TASK_ID", reactions={"commentSlurmNode": True})
+    array["slurmJobSpec"]["eachWorkerJobs"] = False
+    await scene.create(ACTIVE_CHECKS, "diag", array)
+    async with checks(scene, lab):
+        status = await becomes(scene, "Failed")
+    assert status["lastJobState"] == "Degraded"
+    assert len(status["lastRunFailJobsAndReasons"]) == 1
+    assert "," not in status["lastRunId"]
+    listed = await slurm.nodes()
+    assert listed
+    assert any(node.comment.startswith("Failed diag: job ") for node in listed.items)
+    assert await reasons(slurm) == {}
+
+
+@pytest.mark.parametrize("lab", ["26.05"], indirect=True)
+async def test_no_more_checks_run_at_once_than_are_allowed(
+    scene: Scene, lab: Lab, slurm: SlurmClient
+) -> None:
+    for name in ("diag", "second"):
+        await scene.create(ACTIVE_CHECKS, name, {**check("sleep 2"), "name": name})
+    async with active.checks(scene.plane, scene.namespace, lab.url, user="slurm", limit=1):
+        await becomes(scene, "Complete")
+        await active.run_becomes(scene.client, Key(scene.namespace, "second"), "Complete")
+    listed = await slurm.jobs()
+    assert listed
+    ours = [job for job in listed.items if scene.namespace in job.comment]
+    first, second = sorted(
+        ([job for job in ours if job.name == name] for name in ("diag", "second")),
+        key=lambda found: min(job.start_time or 0 for job in found),
+    )
+    assert max(job.end_time or 0 for job in first) <= min(job.start_time or 0 for job in second)
+
+
+QUARANTINE = {
+    "failureReactions": {"addReservation": {"prefix": "suspect"}},
+    "successReactions": {"removeReservation": {"prefix": "suspect"}},
+}
+
+
+@pytest.mark.parametrize("lab", ["26.05"], indirect=True)
+async def test_a_failing_node_is_kept_for_checks_until_one_passes_there(
+    scene: Scene, lab: Lab, slurm: SlurmClient
+) -> None:
+    await scene.create(ACTIVE_CHECKS, "diag", check("test $SLURMD_NODENAME != n0", **QUARANTINE))
+
+    async def reserved() -> list[str]:
+        listed = await slurm.reservations()
+        return [one.name for one in listed.items] if listed else []
+
+    async with checks(scene, lab):
+        await becomes(scene, "Failed")
+        assert await reserved() == ["suspect-n0"]
+        assert await reasons(slurm) == {}
+        alice = ["setpriv", "--reuid=2001", "--regid=2001", "--clear-groups"]
+        words = ["sbatch", "--test-only", "--nodelist=n0", "--time=1", "--wrap=true"]
+        refusal = lab.run("sh", "-c", f"{' '.join([*alice, *words])} 2>&1 || :")
+        assert "start at" not in refusal
+        await scene.create(ACTIVE_CHECKS, "again", check("true", **QUARANTINE))
+        status = await active.run_becomes(scene.client, Key(scene.namespace, "again"), "Complete")
+    assert len(status["lastRunId"].split(",")) == 2
+    assert await reserved() == []
+
+
+@pytest.mark.parametrize("lab", ["24.11"], indirect=True)
+async def test_where_slurm_cannot_reserve_it_is_said_and_nothing_is_submitted(
+    scene: Scene, lab: Lab, slurm: SlurmClient
+) -> None:
+    await scene.create(ACTIVE_CHECKS, "diag", check("false", **QUARANTINE))
+    async with checks(scene, lab):
+        await scene.says(ACTIVE_CHECKS, "diag", "Degraded", "True", "cannot make reservations")
     assert await jobs(slurm, scene) == []

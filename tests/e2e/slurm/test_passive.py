@@ -20,18 +20,23 @@ SlurmdLogFile=/var/log/slurmd.log
 SlurmdParameters=config_overrides
 HealthCheckProgram=/opt/slurm_scripts/hc_program.sh
 HealthCheckInterval=1
+SlurmctldParameters=enable_configless
 Prolog=/opt/slurm_scripts/prolog.sh
 Epilog=/opt/slurm_scripts/epilog.sh
 NodeName=n0 NodeHostname=ctl NodeAddr=127.0.0.1 Port={n0} CPUs=4 RealMemory=90000000
 """
 
+# A worker of a SlurmCluster finds slurm.conf in the jail, one of Slinky has the key alone and asks slurmctld.
 SCRIPT: Final = """\
-mount --bind "$1/etc/slurm" "$2/etc/slurm"
+mount -t tmpfs tmpfs "$2/etc/slurm"
+install -d "$2/run/slurm"
+if [ {image} = slurmd ]; then files=slurm.key more="--conf-server 127.0.0.1:{{ctld}}"; else files=. more=; fi
+cp -a "$1/etc/slurm/$files" "$2/etc/slurm"
 mount --bind "$1/tmp" "$2/tmp"
 mount -t tmpfs -o size=4m tmpfs "$2/boot"
 chroot "$1" slurmctld -D &
-listening {ctld}
-chroot "$2" slurmd -D -N n0 &
+listening {{ctld}}
+chroot "$2" slurmd -D -N n0 $more &
 wait
 """
 
@@ -43,7 +48,7 @@ class Lab(SlurmLab):
     """A slurmctld, and a slurmd in a worker image whose boot disk is small."""
 
     def __init__(self, release: str, folder: Path, image: str) -> None:
-        super().__init__(release, folder, Plan(CONF, SCRIPT, ("n0",), (image,)))
+        super().__init__(release, folder, Plan(CONF, SCRIPT.format(image=image), ("n0",), (image,)))
         self._image = image
         self.node = self.roots[image]
         for root in self.roots.values():

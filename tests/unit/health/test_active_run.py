@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from slurmery.api.nebius.activecheck import ActiveCheckSpec
 from slurmery.doors.views import Custom
 from slurmery.health.active import reactions, run
-from slurmery.health.active.run import Run, due, ended, reported, run_of, targets
+from slurmery.health.active.reactions import Word
+from slurmery.health.active.run import Run, due, ended, held, reported, run_of, targets
 from slurmery.health.active.schedule import schedule
 from slurmery.health.active.waits import waits
 from slurmery.kube.meta import ObjectMeta
@@ -109,9 +110,9 @@ def test_the_status_holds_all_that_a_run_needs_to_go_on() -> None:
 
 def test_reactions_speak_the_words_of_their_version() -> None:
     old = spec(reactions={"setCondition": True, "drainSlurmNode": True})
-    assert reactions.on_failure(old, "diag", 5) == ("[node_problem] Failed diag: job 5 [slurm_job]", "")
+    assert reactions.on_failure(old, "diag", 5) == Word("[node_problem] Failed diag: job 5 [slurm_job]")
     vague = spec(reactions={"drainSlurmNode": True, "commentSlurmNode": True})
-    assert reactions.on_failure(vague, "diag", 5) == (
+    assert reactions.on_failure(vague, "diag", 5) == Word(
         "Soperator activecheck unknown: node drain process",
         "Failed diag: job 5 [slurm_job]",
     )
@@ -119,9 +120,41 @@ def test_reactions_speak_the_words_of_their_version() -> None:
         failureReactions={"drainSlurmNode": {"drainReasonPrefix": "[node_problem]"}},
         successReactions={"commentSlurmNode": {"commentPrefix": "ok"}},
     )
-    assert reactions.on_failure(new, "diag", 5) == ("[node_problem] diag: job 5 [slurm_job]", "")
-    assert reactions.on_success(new, "diag", 5) == ("", "ok diag: job 5 [slurm_job]")
-    assert reactions.on_failure(spec(), "diag", 5) == ("", "")
+    assert reactions.on_failure(new, "diag", 5) == Word("[node_problem] diag: job 5 [slurm_job]")
+    assert reactions.on_success(new, "diag", 5) == Word(comment="ok diag: job 5 [slurm_job]")
+    assert reactions.on_failure(spec(), "diag", 5) == Word()
+
+
+def test_a_node_that_is_reserved_for_checks_is_checked_there_and_no_other_reserved_one() -> None:
+    nodes = [
+        Node(name="w-0", state=("IDLE", "RESERVED"), reservation="bad-w-0"),
+        Node(name="w-1", state=("IDLE", "RESERVED"), reservation="bad-w-0"),
+        Node(name="w-2", state=("IDLE", "RESERVED", "DRAIN"), reservation="bad-w-2"),
+        Node(name="w-3", state=("IDLE",)),
+    ]
+    each = spec(
+        slurmJobSpec={"eachWorkerJobs": True},
+        failureReactions={"addReservation": {"prefix": "bad"}},
+        successReactions={"removeReservation": {"prefix": "bad"}},
+    )
+    assert set(targets(each, nodes, [], "m")) == {"w-0", "w-3"}
+    assert [held(each, node) for node in nodes] == ["bad-w-0", "", "bad-w-2", ""]
+    assert reactions.on_failure(each, "diag", 5) == Word(reserve="bad")
+    assert reactions.on_success(each, "diag", 5) == Word(release="bad")
+    assert reactions.reserves(each)
+    assert not reactions.reserves(spec())
+
+
+def test_each_task_of_an_array_counts() -> None:
+    array = [job(7, "COMPLETED", raw_array_job_id=7), job(8, "TIMEOUT", raw_array_job_id=7)]
+    results = ended(run_with(7), array, NOW)
+    assert (results.state, results.state_1_22) == ("Failed", "Degraded")
+    assert ended(run_with(7), [*array, job(9, "RUNNING", raw_array_job_id=7)], NOW).open == 1
+
+
+def test_a_check_that_has_nothing_to_check_is_skipped() -> None:
+    skipped = run.Ended(skipped=True)
+    assert (skipped.state, skipped.state_1_22) == ("Skipped", "Complete")
 
 
 def test_a_check_waits_for_its_cluster_and_for_those_it_depends_on() -> None:

@@ -10,7 +10,7 @@ SCRIPT = """#!/bin/bash
 #SBATCH -J ignored
 # a remark
 set -e
-#SBATCH --array=1-4
+#SBATCH --wckey=x
 srun dcgmi diag -r 2
 """
 
@@ -38,7 +38,7 @@ def test_memory_is_megabytes(text: str, amount: int) -> None:
     assert options(f"#SBATCH --mem={text}", 0)["memory_per_node"] == Number(number=amount)
 
 
-@pytest.mark.parametrize("line", ["--array=1-4", "--time=soon", "--deadline=2030-01-01", "--mem=lots"])
+@pytest.mark.parametrize("line", ["--wckey=x", "--time=soon", "--deadline=2030-01-01", "--mem=lots"])
 def test_what_cannot_be_passed_on_is_told_not_dropped(line: str) -> None:
     with pytest.raises(ScriptError, match=line.partition("=")[0]):
         options(f"#!/bin/sh\n#SBATCH {line}\ntrue", 0)

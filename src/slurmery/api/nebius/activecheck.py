@@ -104,6 +104,13 @@ class Comment(Model):
     """Start of the comment; empty means that no comment is made."""
 
 
+class Quarantine(Model):
+    """A reservation in Slurm that keeps everybody but the checks from a node."""
+
+    prefix: str = absent("")
+    """Start of its name, `<prefix>-<node>`; empty means that there is none."""
+
+
 class Reactions(Model):
     """What the end of a job leads to."""
 
@@ -111,6 +118,10 @@ class Reactions(Model):
     """Drain the nodes of the job."""
     comment_slurm_node: Comment | None = None
     """Comment on the nodes of the job."""
+    add_reservation: Quarantine | None = None
+    """Reserve each node of the job for the checks, which go on there (Slurm 25.05)."""
+    remove_reservation: Quarantine | None = None
+    """Give the nodes of the job back to everybody."""
 
 
 class ActiveCheckSpec(Model):

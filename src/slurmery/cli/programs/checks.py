@@ -47,6 +47,8 @@ async def _wired(settings: ChecksSettings, rules: Policy, runtime: Runtime) -> A
 def _active(settings: ChecksSettings) -> active.Settings:
     return active.Settings(
         namespaces=settings.namespaces,
+        user=settings.activecheck_user,
+        limit=settings.activecheck_limit,
         every=settings.requeue_after_activecheck.total_seconds(),
         time_limit=settings.reconcile_timeout.total_seconds(),
     )

@@ -16,6 +16,7 @@ from slurmery.cli.settings.shared import (
 )
 from slurmery.cli.values import ALL, Count, Labels, Names, Percent, Port, Switches, Whole
 
+ACTIVE: Final = "Active checks"
 NODES: Final = "Nodes"
 STORAGE: Final = "Ephemeral storage"
 KUBELET: Final = "Kubelets"
@@ -63,7 +64,12 @@ class ChecksSettings(LeaderSettings):
         timedelta, Flag("Time between two looks at an ActiveCheck that waits.", RECONCILE)
     ] = timedelta(seconds=10)
     requeue_after_activecheckjob: Annotated[
-        timedelta, Flag("Time between two looks at a check's job.", RECONCILE)
+        timedelta,
+        Flag(
+            "Time between two looks at a check's job.",
+            RECONCILE,
+            moot="all jobs are asked for at once, every 10 s while a check is under way",
+        ),
     ] = timedelta(minutes=1)
     check_interval: Annotated[timedelta, Flag("Time between two rounds of checks.", RECONCILE)] = timedelta(
         seconds=30
@@ -72,6 +78,12 @@ class ChecksSettings(LeaderSettings):
         seconds=10
     )
     retries: Annotated[Whole, Flag("How often a failed question is asked again.", RECONCILE)] = 3
+    activecheck_user: Annotated[str, Flag("User of Slurm as whom checks are submitted.", ACTIVE)] = (
+        "soperatorchecks"
+    )
+    activecheck_limit: Annotated[
+        Count, Flag("How many checks of a cluster may be under way at once.", ACTIVE)
+    ] = 4
     enable_node_replacement: Annotated[bool, Flag("Have nodes with broken hardware replaced.", NODES)] = True
     delete_not_ready_nodes: Annotated[bool, Flag("Delete Slurm's nodes that stay not ready.", NODES)] = True
     not_ready_timeout: Annotated[

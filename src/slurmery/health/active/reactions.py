@@ -8,10 +8,13 @@ _UNKNOWN_DRAIN: Final = "Soperator activecheck unknown: node drain process"
 
 
 class Word(NamedTuple):
-    """What is said about a node: why it is drained, and a comment; "" says nothing."""
+    """What is said about a node: why it is drained, a comment, and the prefix of the reservation that it gets,
+    or of the one that it loses; "" says nothing."""
 
     drain: str = ""
     comment: str = ""
+    reserve: str = ""
+    release: str = ""
 
 
 def on_failure(spec: ActiveCheckSpec, check: str, job_id: int) -> Word:
@@ -37,4 +40,26 @@ def _said(given: Reactions | None, check: str, job_id: int) -> Word:
     drain = given.drain_slurm_node.drain_reason_prefix if given and given.drain_slurm_node else ""
     comment = given.comment_slurm_node.comment_prefix if given and given.comment_slurm_node else ""
     text = f"{check}: job {job_id} [slurm_job]"
-    return Word(f"{drain} {text}" if drain else "", f"{comment} {text}" if comment else "")
+    return Word(
+        f"{drain} {text}" if drain else "",
+        f"{comment} {text}" if comment else "",
+        given.add_reservation.prefix if given and given.add_reservation else "",
+        given.remove_reservation.prefix if given and given.remove_reservation else "",
+    )
+
+
+def reserves(spec: ActiveCheckSpec) -> bool:
+    """Whether the check may want to make reservations."""
+    return any(word.reserve for word in (on_failure(spec, "", 0), on_success(spec, "", 0)))
+
+
+def quarantine(spec: ActiveCheckSpec, node: str) -> frozenset[str]:
+    """The reservations by which the check knows a node that only checks may use."""
+    words = (on_failure(spec, "", 0), on_success(spec, "", 0))
+    prefixes = {prefix for word in words for prefix in (word.reserve, word.release) if prefix}
+    return frozenset(reservation(prefix, node) for prefix in prefixes)
+
+
+def reservation(prefix: str, node: str) -> str:
+    """The name of the reservation of one node."""
+    return f"{prefix}-{node}"

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from slurmery.api.nebius.activecheck import ActiveCheckSpec
+from slurmery.health.active.reactions import quarantine
 from slurmery.health.active.schedule import Schedule
 from slurmery.slurm.model import Job, Node
 
@@ -22,7 +23,9 @@ _UNFIT: Final = frozenset({
 })  # fmt: skip
 # What ends a job by itself, whatever the check found out: its node did not do what a healthy one does.
 _FAILED: Final = frozenset({"FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL"})
+_PASSED: Final = "COMPLETED"
 _CANCELLED: Final = frozenset({"CANCELLED", "PREEMPTED", "REVOKED"})
+_RESERVED: Final = frozenset({"RESERVED"})
 _FORGOTTEN_SECONDS: Final = 120.0
 NO_JOB: Final = "No slurm job"
 
@@ -65,9 +68,12 @@ class Ended:
     errors: tuple[tuple[str, str], ...] = ()
     cancelled: tuple[str, ...] = ()
     open: int = 0
+    skipped: bool = False
 
     @property
     def state(self) -> State:
+        if self.skipped:
+            return State.SKIPPED
         if self.open:
             return State.IN_PROGRESS
         if self.failed:
@@ -98,6 +104,19 @@ def due(spec: ActiveCheckSpec, times: Schedule, run: Run, created: datetime, uid
     return following.replace(second=second)
 
 
+def has_gpus(node: Node) -> bool:
+    return "gpu" in node.gres
+
+
+def held(spec: ActiveCheckSpec, node: Node) -> str:
+    """The reservation that keeps a node for checks like this one; "" if there is none."""
+    return node.reservation if node.reservation in quarantine(spec, node.name) else ""
+
+
+def _fit(spec: ActiveCheckSpec, node: Node) -> bool:
+    return _UNFIT.isdisjoint({*node.state} - (_RESERVED if held(spec, node) else set()))
+
+
 def targets(spec: ActiveCheckSpec, nodes: Iterable[Node], jobs: Sequence[Job], mark: str) -> tuple[str, ...]:
     """The nodes that have yet to get their job in the run of this mark; "" is wherever Slurm likes."""
     given = spec.slurm_job_spec
@@ -106,7 +125,7 @@ def targets(spec: ActiveCheckSpec, nodes: Iterable[Node], jobs: Sequence[Job], m
     if not (given.each_worker_jobs or given.each_worker_job_array):
         return () if jobs else ("",)
     taken = {job.required_nodes for job in jobs}
-    fit = [node.name for node in nodes if _UNFIT.isdisjoint(node.state) and node.name not in taken]
+    fit = [node.name for node in nodes if _fit(spec, node) and node.name not in taken]
     # Other ones in each run, yet the same ones for whoever goes on with it.
     shuffled = sorted(fit, key=lambda name: hashlib.blake2b(f"{mark} {name}".encode()).digest())
     room = given.max_number_of_jobs - len(jobs) if given.max_number_of_jobs else len(shuffled)
@@ -114,26 +133,23 @@ def targets(spec: ActiveCheckSpec, nodes: Iterable[Node], jobs: Sequence[Job], m
 
 
 def ended(run: Run, jobs: Iterable[Job], now: datetime) -> Ended:
-    """How the run's jobs ended; one that Slurm does not know any more could not check."""
-    known = {job.job_id: job for job in jobs}
-    passed, failed, errors, cancelled, still = [], [], [], [], 0
-    for number in run.ids:
-        job = known.get(number)
-        if job is None:
-            old = run.begun is None or (now - run.begun).total_seconds() > _FORGOTTEN_SECONDS
-            errors += [(str(number), "Slurm does not know the job any more.")] if old else []
-            still += 0 if old else 1
-        elif not job.is_finished:
-            still += 1
-        elif job.state == "COMPLETED":
-            passed.append(job)
-        elif job.state in _FAILED:
-            failed.append((job, f"{job.state} {job.state_reason}".strip()))
-        elif job.state in _CANCELLED:
-            cancelled.append(str(number))
-        else:
-            errors.append((str(number), job.state))
-    return Ended(tuple(passed), tuple(failed), tuple(errors), tuple(cancelled), still)
+    """How the run's jobs ended, each task of an array for itself; a job that Slurm forgot could not check."""
+    ids = set(run.ids)
+    ours = [job for job in jobs if (job.array_job_id or job.job_id) in ids]
+    over = [job for job in ours if job.is_finished]
+    failed = [job for job in over if job.state in _FAILED]
+    cancelled = [job for job in over if job.state in _CANCELLED]
+    others = [job for job in over if job.state not in {_PASSED, *_FAILED, *_CANCELLED}]
+    unknown = sorted(ids - {job.array_job_id or job.job_id for job in ours})
+    old = run.begun is None or (now - run.begun).total_seconds() > _FORGOTTEN_SECONDS
+    forgotten = [(str(number), "Slurm does not know the job any more.") for number in unknown] if old else []
+    return Ended(
+        tuple(job for job in over if job.state == _PASSED),
+        tuple((job, f"{job.state} {job.state_reason}".strip()) for job in failed),
+        (*((str(job.job_id), job.state) for job in others), *forgotten),
+        tuple(str(job.job_id) for job in cancelled),
+        open=len(ours) - len(over) + (0 if old else len(unknown)),
+    )
 
 
 def run_of(status: dict[str, Any]) -> Run:

@@ -99,6 +99,7 @@ _READERS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "--exclusive": ("shared", lambda text: (text or "none",)),
     "--reservation": ("reservation", str),
     "--deadline": ("deadline", str),
+    **dict.fromkeys(("--array", "-a"), ("array", str)),
     "--requeue": ("requeue", lambda _: True),
     "--no-requeue": ("requeue", lambda _: False),
     # The check has a name and a mark of its own.

@@ -34,6 +34,7 @@ class Way:
 
     root: SlurmClient
     submitter: SlurmClient
+    user: str
     _jobs: Listing[Job] | None = None
     _asked: float = 0.0
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -65,6 +66,7 @@ class Ways:
             self._ways[cluster] = Way(
                 SlurmClient(url, SignedTokens(key, user=_ROOT)),
                 SlurmClient(url, SignedTokens(key, user=self._user)),
+                self._user,
             )
         return self._ways[cluster]
 

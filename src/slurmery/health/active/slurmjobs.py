@@ -3,7 +3,7 @@
 No pod takes part. What a run needs to be gone on with is in the status and in the comments of its jobs.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -20,6 +20,8 @@ from slurmery.health.active.run import (
     begun,
     due,
     ended,
+    has_gpus,
+    held,
     reported,
     run_of,
     submitted,
@@ -33,9 +35,9 @@ from slurmery.kube.errors import NotFoundError
 from slurmery.kube.logs import logger
 from slurmery.kube.meta import Key
 from slurmery.kube.resources import CONFIG_MAPS
-from slurmery.slurm.errors import RejectedError, SlurmError
-from slurmery.slurm.model import Job
-from slurmery.slurm.requests import JobRequest, NodeUpdate
+from slurmery.slurm.errors import RejectedError, SlurmError, UnofferedError
+from slurmery.slurm.model import Job, Node, Number
+from slurmery.slurm.requests import JobRequest, NodeUpdate, ReservationRequest
 
 log = logger("activecheck")
 
@@ -48,6 +50,7 @@ _BATCH: Final = 50
 _POLL_SECONDS: Final = 10.0
 _SOON_SECONDS: Final = 1.0
 _UNTOLD_SECONDS: Final = 60.0
+_ALL_YEAR_MINUTES: Final = 365 * 24 * 60
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,8 @@ class SlurmJobs:
         except (ScheduleError, ScriptError) as error:
             # A ConfigMap may be mended without our being told.
             return Answer(status, (Problem("InvalidSpec", f"{error}."),), _UNTOLD_SECONDS)
+        except UnofferedError as error:
+            return Answer(status, (Problem("NotOffered", f"{error}."),), _UNTOLD_SECONDS)
         except SlurmError as error:
             words = f"Slurm could not be asked: {error}"
             return Answer(status, (Problem("SlurmUnreachable", words),), _POLL_SECONDS)
@@ -101,13 +106,15 @@ class SlurmJobs:
         if others >= self.limit:
             return Answer(status, again=_POLL_SECONDS)
         options(await self._script(check.metadata.namespace, spec), now.timestamp())
+        if reactions.reserves(spec):
+            await self._way(check, spec).root.can_reserve()
         # First it is written that the run has begun; jobs are submitted on the next look.
         return Answer(begun(now, check.metadata.name), again=0.0)
 
     async def _go_on(
         self, check: ActiveCheck, spec: ActiveCheckSpec, run: Run, status: dict[str, Any]
     ) -> Answer:
-        way = self.ways.to(Key(check.metadata.namespace, spec.slurm_cluster_ref_name))
+        way = self._way(check, spec)
         if not run.ids:
             return await self._submit(way, check, spec, run, status)
         results = ended(run, await way.jobs(), datetime.now(UTC))
@@ -115,37 +122,42 @@ class SlurmJobs:
         fresh = reported(status, results, datetime.now(UTC))
         return Answer(fresh, again=_POLL_SECONDS if results.open else 0.0)
 
+    def _way(self, check: ActiveCheck, spec: ActiveCheckSpec) -> Way:
+        return self.ways.to(Key(check.metadata.namespace, spec.slurm_cluster_ref_name))
+
     async def _submit(
         self, way: Way, check: ActiveCheck, spec: ActiveCheckSpec, run: Run, status: dict[str, Any]
     ) -> Answer:
-        mark = run.mark(f"{check.metadata.namespace}/{check.metadata.name}")
-        known = [job for job in await way.jobs(fresh=True) if job.comment == mark]
-        listing = await way.root.nodes()
-        missing = targets(spec, listing.items if listing else (), known, mark)
-        if not missing and not known:
-            results = Ended(errors=((NO_JOB, "No node can be checked now."),))
-            return Answer(reported(status, results, datetime.now(UTC)))
         try:
             script = await self._script(check.metadata.namespace, spec)
-            options(script, datetime.now(UTC).timestamp())
+            wanted = options(script, datetime.now(UTC).timestamp())
         except ScriptError as error:
             # It was good when the run began. The run ends, lest it keep its place for ever.
-            results = Ended(errors=((NO_JOB, str(error)),))
-            return Answer(reported(status, results, datetime.now(UTC)))
-        ids = {job.job_id for job in known}
+            return _over(status, Ended(errors=((NO_JOB, str(error)),)))
+        listing = await way.root.nodes()
+        nodes = {node.name: node for node in (listing.items if listing else ())}
+        if "gres/gpu" in wanted.get("tres_per_node", ""):
+            nodes = {name: node for name, node in nodes.items() if has_gpus(node)}
+            if not nodes:
+                return _over(status, Ended(skipped=True))
+        mark = run.mark(f"{check.metadata.namespace}/{check.metadata.name}")
+        known = [job for job in await way.jobs(fresh=True) if job.comment == mark]
+        missing = targets(spec, nodes.values(), known, mark)
+        if not missing and not known:
+            return _over(status, Ended(errors=((NO_JOB, "No node can be checked now."),)))
+        ids = {job.array_job_id or job.job_id for job in known}
         refusals: list[str] = []
-        for node in missing[:_BATCH]:
-            request = _request(check.metadata.name, spec, script, mark, node)
+        for name in missing[:_BATCH]:
+            request = _request(check.metadata.name, spec, wanted, mark, nodes.get(name))
             try:
                 ids.add(await way.submitter.submit(script, request))
             except RejectedError as error:
-                log.warning("Job refused", check=check.metadata.name, node=node, error=str(error))
+                log.warning("Job refused", check=check.metadata.name, node=name, error=str(error))
                 refusals.append(str(error))
         if len(missing) > _BATCH and len(refusals) < _BATCH:
             return Answer(status, again=_SOON_SECONDS)
         if not ids:
-            results = Ended(errors=((NO_JOB, refusals[0]),))
-            return Answer(reported(status, results, datetime.now(UTC)))
+            return _over(status, Ended(errors=((NO_JOB, refusals[0]),)))
         return Answer(submitted(status, ids), again=_POLL_SECONDS)
 
     async def _script(self, namespace: str, spec: ActiveCheckSpec) -> str:
@@ -176,27 +188,53 @@ class SlurmJobs:
             await _say(way, job, reactions.on_success(spec, name, job.job_id))
 
 
+def _over(status: dict[str, Any], results: Ended) -> Answer:
+    """The run has ended without a job."""
+    return Answer(reported(status, results, datetime.now(UTC)))
+
+
 async def _say(way: Way, job: Job, word: Word) -> None:
-    for name in job.node_names if word.drain or word.comment else ():
+    for name in job.node_names if any(word) else ():
         node = await way.root.node(name)
         if word.comment and node.comment != word.comment:
             await way.root.update_node(name, NodeUpdate(comment=word.comment))
         # A node that is drained already keeps its reason: it may be an administrator's.
         if word.drain and not node.has_drain:
             await way.root.update_node(name, NodeUpdate(state=("DRAIN",), reason=word.drain))
+        # And one that is reserved already keeps its reservation.
+        if word.reserve and not node.reservation:
+            await way.root.reserve(_reservation(word.reserve, name, way.user))
+        if word.release and node.reservation == reactions.reservation(word.release, name):
+            await way.root.delete_reservation(node.reservation)
 
 
-def _request(name: str, spec: ActiveCheckSpec, script: str, mark: str, node: str) -> JobRequest:
+def _reservation(prefix: str, node: str, user: str) -> ReservationRequest:
+    """It begins now, whatever runs there, and lasts until it is removed."""
+    return ReservationRequest(
+        name=reactions.reservation(prefix, node),
+        start_time=Number(number=int(datetime.now(UTC).timestamp())),
+        duration=Number(number=_ALL_YEAR_MINUTES),
+        node_list=(node,),
+        users=tuple({"root", user}),
+        flags=("IGNORE_JOBS", "SPEC_NODES"),
+    )
+
+
+def _request(
+    name: str, spec: ActiveCheckSpec, wanted: Mapping[str, Any], mark: str, node: Node | None
+) -> JobRequest:
     fields: dict[str, Any] = {
         "current_working_directory": _HOME,
         "partition": _PARTITION,
         "standard_output": _OUTPUT,
         "standard_error": _OUTPUT,
         "requeue": False,
-        **options(script, datetime.now(UTC).timestamp()),
+        **wanted,
     }
     if node:
-        fields |= {"required_nodes": (node,), "nodes": "1"}
+        fields |= {"required_nodes": (node.name,), "nodes": "1"}
+        if reservation := held(spec, node):
+            fields["reservation"] = reservation
     environment = (_PATH, f"ACTIVE_CHECK_NAME={name}", *_variables(spec))
     return JobRequest(name=name, environment=environment, comment=mark, **fields)
 
