@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from slurmery.api.nebius.containers import Identity, NodeContainer
+from slurmery.kube.desired import Desired
 from slurmery.kube.meta import Manifest
 from slurmery.nebius import containers, names, volumes
-from slurmery.nebius.errors import SpecError
+from slurmery.nebius.cluster import Cluster
+from slurmery.nebius.config.sssd import sssd_conf
+from slurmery.nebius.objects import secret
 from slurmery.nebius.volumes import Volume
 
 _PRIVATE: Final = f"{names.SSSD_SOCKET_DIR}/private"
@@ -28,14 +31,12 @@ class Directory:
     volumes: tuple[Volume, ...] = ()
 
 
-def directory(sssd: NodeContainer | None, given: Identity, field: str) -> Directory:
-    """sssd of a component, where it has one."""
+def directory(sssd: NodeContainer | None, given: Identity, made: str) -> Directory:
+    """sssd of a component, where it has one; `made` is the Secret that it reads unless the spec names one."""
     if sssd is None:
         return Directory()
-    if not given.sssd_conf_secret_ref_name:
-        raise SpecError(f"{field}sssdConfSecretRefName is missing: sssd has nothing to read")
     authority = given.sssd_ldap_ca_config_map_ref_name
-    conf = {"secretName": given.sssd_conf_secret_ref_name, "defaultMode": 0o600}
+    conf = {"secretName": given.sssd_conf_secret_ref_name or made, "defaultMode": 0o600}
     found: list[Volume] = [{"name": names.SSSD_CONF, "secret": conf}, volumes.scratch(names.SSSD_SOCKET)]
     mounts = list(_MOUNTS)
     if authority:
@@ -54,3 +55,12 @@ def _sidecar(sssd: NodeContainer, level: int, mounts: list[Manifest]) -> dict[st
         run = f"/usr/sbin/sssd --interactive -d {level} --logger=stderr"
         own["command"] = ["/bin/sh", "-c", f"mkdir -p -m 700 {_PRIVATE} && exec {run}"]
     return containers.daemon(sssd, names.SSSD, own)
+
+
+def configuration(
+    cluster: Cluster, wanted: bool, given: Identity, component: str, made: str
+) -> tuple[Desired, ...]:
+    """The Secret to begin with, where there is sssd and the spec names none."""
+    if not wanted or given.sssd_conf_secret_ref_name:
+        return ()
+    return (secret(cluster, made, component, {names.SSSD_CONF_FILE: sssd_conf().encode()}, once=True),)

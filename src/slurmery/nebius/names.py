@@ -78,6 +78,7 @@ EXPORTER_MONITORING: Final = Daemon("exporter", EXPORTER, "monitoring", 8081)
 # Containers that serve no port.
 MUNGE: Final = "munge"
 SSSD: Final = "sssd"
+WAIT_FOR_DATABASE: Final = "wait-for-database"
 WAIT_FOR_CONTROLLER: Final = "wait-for-controller"
 WORKER_INIT: Final = "worker-init"
 DOCKER_PROXY: Final = "docker-proxy"
@@ -110,8 +111,10 @@ SYSCTL: Final = "sysctl"
 SUPERVISORD_CONFIG: Final = "supervisord-config"
 DATABASE_STORAGE: Final = "storage"
 SSSD_CONF: Final = "sssd-conf"
+SSSD_CONF_FILE: Final = "sssd.conf"
 SSSD_SOCKET: Final = "sssd-socket"
 SSSD_LDAP_CA: Final = "sssd-ldap-ca"
+USER_ISOLATION: Final = "user-isolation"
 RUNTIME: Final = "runtime"
 HOST_JOURNAL: Final = "host-journal"
 OUTPUTS: Final = "soperator-outputs"
@@ -146,6 +149,7 @@ SYSCTL_PATH: Final = "/etc/sysctl.conf"
 SUPERVISORD_DIR: Final = "/etc/supervisor/conf.d/"
 DATABASE_DIR: Final = "/var/lib/mysql"
 SLURM_SCRIPTS_DIR: Final = "/opt/bin/slurm"
+USER_ISOLATION_DIR: Final = "/mnt/user-isolation"
 SSSD_CONF_DIR: Final = "/etc/sssd"
 SSSD_SOCKET_DIR: Final = "/var/lib/sss/pipes"
 SSSD_LDAP_CA_DIR: Final = "/mnt/ldapCA"
@@ -348,6 +352,10 @@ class Names:
         return f"{self.cluster}-supervisord"
 
     @property
+    def user_isolation(self) -> str:
+        return f"{self.cluster}-login-user-isolation"
+
+    @property
     def munge(self) -> str:
         return f"{self.cluster}-munge"
 
@@ -407,6 +415,17 @@ class Names:
     @property
     def exporter_role(self) -> str:
         return f"{self.exporter}-role"
+
+    @property
+    def legacy_account(self) -> str:
+        return f"{self.cluster}-exporter-sa"
+
+    @property
+    def legacy_role(self) -> str:
+        return f"{self.cluster}-exporter-role"
+
+    def sssd_conf(self, of: str) -> str:
+        return f"{self.cluster}-{of}-sssd-conf"
 
     def security_limits(self, component: str) -> str:
         return f"{self.cluster}-{component}-security-limits"

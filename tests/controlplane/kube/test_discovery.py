@@ -63,3 +63,10 @@ async def test_an_optional_kind_is_skipped_until_its_crd_appears_and_again_when_
 
     await until(withdrawn)
     looking.cancel()
+
+
+async def test_what_is_said_to_be_missing_is_not_looked_for(client: Client) -> None:
+    discovery = Discovery(client)
+    discovery.ignore([CONFIG_MAPS])
+    assert not await discovery.offers(CONFIG_MAPS)
+    assert await discovery.offers(CUSTOM_RESOURCE_DEFINITIONS)

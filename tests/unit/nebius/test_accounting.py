@@ -156,3 +156,23 @@ def test_our_own_database_may_forget_when_it_is_told_so() -> None:
     spec = database.stateful_set(cluster(**at(f"{AT}storage", {"ephemeral": True})), {}).manifest["spec"]
     assert "volumeClaimTemplates" not in spec
     assert {"name": "storage", "emptyDir": {}} in spec["template"]["spec"]["volumes"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "address"),
+    [
+        ({}, ("borealis-acct-db", "3306")),
+        (at(f"{AT}port", 3307), ("borealis-acct-db", "3307")),
+        (
+            {**EXTERNAL, "slurmNodes__accounting__externalDB__host": "db.example.com"},
+            ("db.example.com", "3306"),
+        ),
+    ],
+)
+def test_slurmdbd_waits_for_its_database_since_5_0(changes: dict[str, Any], address: tuple[str, str]) -> None:
+    found = build.deployment(cluster("5.0", **changes), {}).manifest["spec"]["template"]["spec"]
+    waits = found["initContainers"][-1]
+    assert waits["name"] == "wait-for-database"
+    assert waits["image"] == found["containers"][0]["image"]
+    assert tuple(each["value"] for each in waits["env"]) == address
+    assert [each["name"] for each in pod()["initContainers"]] == ["munge"]

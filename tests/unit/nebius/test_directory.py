@@ -1,13 +1,18 @@
 """sssd is there where the spec wants users from a directory service, and only there."""
 
+import base64
 from typing import Any
 
 import pytest
 
+from slurmery.kube.desired import Desired, Policy
+from slurmery.nebius.cluster import Cluster, Workers
 from slurmery.nebius.controller.build import stateful_set as controller
-from slurmery.nebius.errors import SpecError
 from slurmery.nebius.login.build import stateful_set as login
-from tests.unit.nebius.clusters import cluster
+from slurmery.nebius.nodeset.build import directory
+from slurmery.nebius.slurmcluster.components import components
+from slurmery.nebius.slurmcluster.observed import Observed
+from tests.unit.nebius.clusters import at, cluster, nodeset
 
 BUILDERS = {"controller": controller, "login": login}
 
@@ -43,6 +48,35 @@ def test_a_command_of_the_spec_is_taken() -> None:
     assert sssd["command"] == ["x"]
 
 
-def test_a_missing_configuration_is_named() -> None:
-    with pytest.raises(SpecError, match=r"slurmNodes.login.sssdConfSecretRefName is missing"):
-        pod("login", sssdConfSecretRefName=None)
+@pytest.mark.parametrize("component", BUILDERS)
+def test_where_no_configuration_is_named_there_is_one_to_begin_with(component: str) -> None:
+    given = cluster("5.0", **at(f"slurmNodes__{component}__sssdConfSecretRefName", None))
+    [made] = [each for each in secrets(given) if each.key.name == f"borealis-{component}-sssd-conf"]
+    assert made.policy is Policy.CREATE_ONCE
+    text = base64.b64decode(made.manifest["data"]["sssd.conf"]).decode()
+    assert "\n[domain/local]\n" in text
+    [volume] = [
+        each for each in pod(component, sssdConfSecretRefName=None)["volumes"] if each["name"] == "sssd-conf"
+    ]
+    assert volume["secret"]["secretName"] == made.key.name
+
+
+def test_a_configuration_that_is_named_or_not_needed_is_not_made() -> None:
+    named = secrets(cluster("5.0"))
+    none = secrets(
+        cluster("5.0", slurmNodes__login__sssd=None, slurmNodes__login__sssdConfSecretRefName=None)
+    )
+    assert not [each for each in (*named, *none) if each.key.name.endswith("-sssd-conf")]
+
+
+def test_workers_of_a_nodeset_have_one_of_their_own() -> None:
+    given = nodeset("gpu", sssd={"image": {"repository": "sssd", "tag": "1"}, "resources": {}})
+    workers = Workers(given.metadata.name, given.spec) if given.spec else None
+    assert workers
+    [made] = directory(cluster("5.0", (given,)), workers)
+    assert made.key.name == "borealis-nodeset-gpu-sssd-conf"
+
+
+def secrets(given: Cluster) -> list[Desired]:
+    found = [each for component in components(given, Observed()) for each in component.desired]
+    return [each for each in found if each.manifest["kind"] == "Secret"]

@@ -5,11 +5,16 @@ from typing import Any
 import pytest
 
 from slurmery.kube.desired import Policy
+from slurmery.kube.resources import DEPLOYMENTS
+from slurmery.nebius import names
 from slurmery.nebius.apparmor import app_armor_profile
 from slurmery.nebius.errors import SpecError
 from slurmery.nebius.exporter import build as exporter
+from slurmery.nebius.exporter import legacy
 from slurmery.nebius.populatejail import build as populate
 from slurmery.nebius.sconfigcontroller import build as sconfig
+from slurmery.nebius.slurmcluster.components import components
+from slurmery.nebius.slurmcluster.observed import Observed
 from tests.unit.nebius.clusters import at, check, cluster
 
 
@@ -132,3 +137,42 @@ def test_our_relabeling_comes_before_the_users() -> None:
 
 def test_app_armor() -> None:
     check("apparmor", [app_armor_profile(cluster())])
+
+
+OLD: dict[str, Any] = {
+    "slurmNodes__exporter__enabled": True,
+    "slurmNodes__exporter__exporter": {"image": "prometheus-slurm-exporter:0.20"},
+    "slurmNodes__exporter__munge": {"image": "munge"},
+}
+
+
+def test_the_exporter_from_before_is_used_by_its_image() -> None:
+    found = cluster(**OLD)
+    assert legacy.chosen(found)
+    assert not legacy.chosen(cluster())
+    check("exporter-legacy", [*legacy.access(found), legacy.deployment(found)])
+
+
+def test_in_place_of_ours_and_beside_the_same_monitor() -> None:
+    [component] = [each for each in components(cluster(**OLD), Observed()) if each.name == names.EXPORTER]
+    found = {(each.manifest["kind"], each.key.name) for each in component.desired}
+    assert found == {
+        ("ServiceAccount", "aurora-exporter-sa"),
+        ("Role", "aurora-exporter-role"),
+        ("RoleBinding", "aurora-exporter-role-binding"),
+        ("Deployment", "exporter"),
+        ("PodMonitor", "aurora"),
+    }
+    assert component.workload == (DEPLOYMENTS, "exporter")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"slurmNodes__exporter__munge": None}, "slurmNodes.exporter.munge is missing"),
+        ({"slurmNodes__exporter__exporter__podTemplateNameRef": "mine"}, "PodTemplates are not merged"),
+    ],
+)
+def test_what_it_cannot_do_without_is_named(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        legacy.deployment(cluster(**{**OLD, **changes}))

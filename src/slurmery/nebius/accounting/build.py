@@ -9,6 +9,7 @@ from slurmery.kube.meta import Manifest
 from slurmery.kube.resources import DEPLOYMENTS
 from slurmery.nebius import containers, names, pods, volumes
 from slurmery.nebius.cluster import Cluster
+from slurmery.nebius.config.slurmdbd import database
 from slurmery.nebius.errors import SpecError
 from slurmery.nebius.objects import desired, secret, service_ports
 from slurmery.nebius.objects import service as a_service
@@ -18,6 +19,10 @@ from slurmery.nebius.volumes import Volume
 
 _DAEMON: Final = names.SLURMDBD
 _FIELD: Final = "slurmNodes.accounting"
+_WAIT: Final = (
+    'until (exec 3<>"/dev/tcp/$DATABASE_HOST/$DATABASE_PORT") 2>/dev/null; do '
+    'echo "waiting for the database at $DATABASE_HOST:$DATABASE_PORT"; sleep 2; done'
+)
 
 
 def config_secret(cluster: Cluster, slurmdbd_conf: str) -> Desired:
@@ -39,7 +44,11 @@ def deployment(cluster: Cluster, versions: Mapping[str, str]) -> Desired:
     slurmdbd, munge = _given("slurmdbd", given.slurmdbd), _given("munge", given.munge)
     own = {
         "hostname": names.ACCOUNTING,
-        "initContainers": [*given.custom_init_containers, containers.munge(munge)],
+        "initContainers": [
+            *given.custom_init_containers,
+            containers.munge(munge),
+            *([] if cluster.is_1_22 else [_wait_for_database(cluster, slurmdbd)]),
+        ],
         "containers": [_slurmdbd(cluster, slurmdbd)],
         "volumes": _volumes(cluster, slurmdbd),
     }
@@ -55,6 +64,18 @@ def deployment(cluster: Cluster, versions: Mapping[str, str]) -> Desired:
         ),
     }
     return desired(cluster, DEPLOYMENTS, cluster.names.accounting, names.ACCOUNTING, {"spec": spec})
+
+
+def _wait_for_database(cluster: Cluster, slurmdbd: NodeContainer) -> Manifest:
+    """slurmdbd gives up when nobody answers; this waits, and its pod says for whom (5.0)."""
+    host, number = database(cluster)
+    return {
+        "name": names.WAIT_FOR_DATABASE,
+        "image": slurmdbd.image,
+        "imagePullPolicy": slurmdbd.image_pull_policy,
+        "command": ["bash", "-c", _WAIT],
+        "env": containers.env({"DATABASE_HOST": host, "DATABASE_PORT": str(number)}),
+    }
 
 
 def _given(name: str, container: NodeContainer | None) -> NodeContainer:
@@ -102,14 +123,14 @@ def _config_files(cluster: Cluster) -> Volume:
 
 def _tls(cluster: Cluster) -> list[tuple[Volume, str]]:
     """What slurmdbd shows to a database elsewhere and checks it with, and where that is mounted."""
-    database = cluster.spec.slurm_nodes.accounting.external_db
-    if not database.enabled or database.tls is None:
+    external = cluster.spec.slurm_nodes.accounting.external_db
+    if not external.enabled or external.tls is None:
         return []
     found = []
-    if ca := database.tls.server_ca_secret_ref:
+    if ca := external.tls.server_ca_secret_ref:
         volume = volumes.secret(names.DATABASE_CA, ca, {names.CA_CERTIFICATE: 0o400})
         found.append((volume, names.DATABASE_CA_DIR))
-    if client := database.tls.client_cert_secret_ref:
+    if client := external.tls.client_cert_secret_ref:
         files = {names.TLS_KEY: 0o400, names.TLS_CERTIFICATE: 0o400}
         found.append((volumes.secret(names.DATABASE_CLIENT, client, files), names.DATABASE_CLIENT_DIR))
     return found

@@ -35,6 +35,14 @@ def slurmdbd_conf(cluster: Cluster, password: str | None) -> str:
     return words.file(lines)
 
 
+def database(cluster: Cluster) -> tuple[str, int]:
+    """Host and port of the database."""
+    accounting = cluster.spec.slurm_nodes.accounting
+    if accounting.external_db.enabled:
+        return accounting.external_db.host, accounting.external_db.port or names.MYSQLD.port
+    return cluster.names.database, port(accounting.mariadb_operator, names.MYSQLD)
+
+
 def database_password(cluster: Cluster, content: Content | None) -> str | None:
     """The password out of the Secret that the spec names; None if it names none."""
     external = cluster.spec.slurm_nodes.accounting.external_db
@@ -66,30 +74,30 @@ def _password(secret: str, key: str, content: Content | None) -> str:
 def _storage(cluster: Cluster) -> list[str]:
     accounting = cluster.spec.slurm_nodes.accounting
     if accounting.external_db.enabled:
-        return _external(accounting.external_db)
-    return [
-        entry("StorageUser", names.DATABASE_USER),
-        entry("StorageHost", cluster.names.database),
-        entry("StoragePort", port(accounting.mariadb_operator, names.MYSQLD)),
-    ]
+        return _external(cluster, accounting.external_db)
+    return [entry("StorageUser", names.DATABASE_USER), *_address(cluster)]
 
 
-def _external(database: ExternalDb) -> list[str]:
-    for field, given in (("user", database.user), ("host", database.host)):
+def _address(cluster: Cluster) -> list[str]:
+    host, number = database(cluster)
+    return [entry("StorageHost", host), entry("StoragePort", number)]
+
+
+def _external(cluster: Cluster, external: ExternalDb) -> list[str]:
+    for field, given in (("user", external.user), ("host", external.host)):
         if not given:
             raise SpecError(f"slurmNodes.accounting.externalDB.{field} is missing")
-    parameters = dict(database.storage_parameters)
-    if database.tls and database.tls.server_ca_secret_ref:
+    parameters = dict(external.storage_parameters)
+    if external.tls and external.tls.server_ca_secret_ref:
         parameters["SSL_CA"] = f"{names.DATABASE_CA_DIR}/{names.CA_CERTIFICATE}"
-    if database.tls and database.tls.client_cert_secret_ref:
+    if external.tls and external.tls.client_cert_secret_ref:
         parameters["SSL_CERT"] = f"{names.DATABASE_CLIENT_DIR}/{names.TLS_CERTIFICATE}"
         parameters["SSL_KEY"] = f"{names.DATABASE_CLIENT_DIR}/{names.TLS_KEY}"
     field = "externalDB.storageParameters"
     pairs = [f"{words.word(field, key)}={words.word(field, parameters[key])}" for key in sorted(parameters)]
     return [
-        entry("StorageUser", database.user),
-        entry("StorageHost", database.host),
-        entry("StoragePort", database.port or names.MYSQLD.port),
+        entry("StorageUser", external.user),
+        *_address(cluster),
         *([entry("StorageParameters", ",".join(pairs))] if pairs else ()),
     ]
 

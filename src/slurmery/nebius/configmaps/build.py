@@ -8,6 +8,7 @@ from slurmery.nebius.cluster import Cluster
 from slurmery.nebius.config import (
     cgroup,
     gres,
+    isolation,
     limits,
     mpi,
     plugstack,
@@ -57,6 +58,12 @@ def login_sshd(cluster: Cluster) -> Desired | None:
         return None
     text = sshd.sshd_config(port(login.sshd, names.SSHD), directory=login.sssd is not None)
     return config_map(cluster, cluster.names.ssh_configs, names.LOGIN, {names.SSHD_CONFIG: text})
+
+
+def user_isolation(cluster: Cluster) -> Desired:
+    """What each user of a login node may use."""
+    files = {names.USER_ISOLATION: isolation.isolation_conf(cluster.spec.slurm_nodes.login)}
+    return config_map(cluster, cluster.names.user_isolation, names.LOGIN, files)
 
 
 def worker_sshd(cluster: Cluster) -> Desired | None:

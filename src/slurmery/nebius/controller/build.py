@@ -134,7 +134,7 @@ def _part(cluster: Cluster) -> Part:
 
 def _directory(cluster: Cluster) -> Directory:
     given = cluster.spec.slurm_nodes.controller
-    return directory(given.sssd, given, f"{_FIELD}.")
+    return directory(given.sssd, given, cluster.names.sssd_conf(names.CONTROLLER))
 
 
 def _pod(cluster: Cluster, storage: Storage) -> Manifest:

@@ -16,6 +16,13 @@ from slurmery.nebius.volumes import Storage
 
 _DAEMON: Final = names.SSHD
 _FIELD: Final = "slurmNodes.login"
+_ISOLATION: Final = volumes.read_only(names.USER_ISOLATION, names.USER_ISOLATION_DIR)
+
+
+def isolated(cluster: Cluster) -> bool:
+    """Whether users are kept from using up a login node."""
+    given = cluster.spec.slurm_nodes.login.user_isolation
+    return given is not None and given.enabled
 
 
 def service(cluster: Cluster) -> Desired:
@@ -84,7 +91,7 @@ def stateful_set(cluster: Cluster, versions: Mapping[str, str]) -> Desired:
 
 def _directory(cluster: Cluster) -> Directory:
     given = cluster.spec.slurm_nodes.login
-    return directory(given.sssd, given, f"{_FIELD}.")
+    return directory(given.sssd, given, cluster.names.sssd_conf(names.LOGIN))
 
 
 def _sshd(cluster: Cluster) -> dict[str, Any]:
@@ -100,6 +107,7 @@ def _sshd(cluster: Cluster) -> dict[str, Any]:
             *volumes.NODE_MOUNTS,
             volumes.read_only(names.SSH_CONFIGS, names.SSH_CONFIGS_DIR),
             *_directory(cluster).mounts,
+            *([_ISOLATION] if isolated(cluster) else ()),
             *volumes.sub_mounts(given.volumes.jail_sub_mounts),
             *volumes.custom_mounts(given.volumes.custom_mounts),
         ],
@@ -116,6 +124,7 @@ def _storage(cluster: Cluster) -> Storage:
             *volumes.of_node(cluster, component, given.sshd.resources.get("memory")),
             volumes.config_map(names.SSH_CONFIGS, given.sshd_config_map_ref_name or at.ssh_configs),
             *_directory(cluster).volumes,
+            *([volumes.config_map(names.USER_ISOLATION, at.user_isolation)] if isolated(cluster) else ()),
         ),
         volumes.mounts_of_spec(cluster, given.volumes.jail_sub_mounts, component, f"{field}.jailSubMounts"),
         volumes.mounts_of_spec(cluster, given.volumes.custom_mounts, component, f"{field}.customMounts"),

@@ -12,6 +12,7 @@ from slurmery.nebius import names, pods, sets
 from slurmery.nebius.access import Access, granted
 from slurmery.nebius.cluster import Cluster, Workers
 from slurmery.nebius.configmaps.build import security_limits
+from slurmery.nebius.directory import configuration
 from slurmery.nebius.nodeset import pod
 from slurmery.nebius.objects import named, service_ports
 from slurmery.nebius.objects import service as a_service
@@ -48,6 +49,12 @@ def limits(cluster: Cluster, nodeset: Workers) -> Desired:
         nodeset.spec.slurmd.security.limits_config,
         cluster.names.nodeset_limits(nodeset.name),
     )
+
+
+def directory(cluster: Cluster, nodeset: Workers) -> tuple[Desired, ...]:
+    """sssd.conf of the workers, where they have sssd and the spec names none."""
+    made = cluster.names.sssd_conf(cluster.names.nodeset_limits(nodeset.name))
+    return configuration(cluster, nodeset.spec.sssd is not None, nodeset.spec, names.NODESET, made)
 
 
 def access(cluster: Cluster, nodeset: Workers, ordinals: Collection[int]) -> tuple[Desired, ...]:

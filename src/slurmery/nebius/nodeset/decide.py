@@ -51,6 +51,7 @@ def _around(whole: Whole) -> tuple[Desired, ...]:
     state = build.power_state(owner, workers)
     return (
         build.limits(owner, workers),
+        *build.directory(owner, workers),
         *build.access(owner, workers, range(workers.spec.replicas)),
         build.service(owner, workers),
         *((state,) if state else ()),

@@ -34,7 +34,7 @@ def pod_spec(cluster: Cluster, nodeset: Workers, storage: Storage) -> dict[str, 
         "initContainers": [
             *given.custom_init_containers,
             containers.munge(_translated(given.munge)),
-            *_directory(nodeset).sidecars,
+            *_directory(cluster, nodeset).sidecars,
             _worker_init(cluster, nodeset, slurmd),
         ],
         "containers": [_slurmd(cluster, nodeset, slurmd), *_docker_proxy(nodeset, slurmd)],
@@ -68,7 +68,7 @@ def storage(cluster: Cluster, nodeset: Workers) -> Storage:
                 "hostPath": {"path": names.HOST_OUTPUTS_DIR, "type": "DirectoryOrCreate"},
             },
             *_gpu_volumes(nodeset),
-            *_directory(nodeset).volumes,
+            *_directory(cluster, nodeset).volumes,
             *(_topology_volumes() if _has_topology(cluster) else ()),
         ),
         volumes.of_nodeset(cluster, given.jail_sub_mounts, f"{field}.jailSubMounts"),
@@ -93,9 +93,10 @@ def _translated(given: NodeSetContainer) -> NodeContainer:
     )
 
 
-def _directory(nodeset: Workers) -> Directory:
+def _directory(cluster: Cluster, nodeset: Workers) -> Directory:
     sssd = nodeset.spec.sssd
-    return directory(_translated(sssd) if sssd else None, nodeset.spec, f"NodeSet {nodeset.name}: ")
+    made = cluster.names.sssd_conf(cluster.names.nodeset_limits(nodeset.name))
+    return directory(_translated(sssd) if sssd else None, nodeset.spec, made)
 
 
 def _has_topology(cluster: Cluster) -> bool:
@@ -161,7 +162,7 @@ def _slurmd(cluster: Cluster, nodeset: Workers, slurmd: NodeContainer) -> dict[s
         ],
         "resources": containers.guaranteed(given.slurmd.resources, field),
         "securityContext": {**security, "seccompProfile": {"type": "Unconfined"}},
-        "volumeMounts": _mounts(nodeset),
+        "volumeMounts": _mounts(cluster, nodeset),
     }
     return containers.daemon(slurmd, _DAEMON.name, own)
 
@@ -180,7 +181,7 @@ def _docker_proxy(nodeset: Workers, slurmd: NodeContainer) -> list[Manifest]:
     ]
 
 
-def _mounts(nodeset: Workers) -> list[Manifest]:
+def _mounts(cluster: Cluster, nodeset: Workers) -> list[Manifest]:
     given = nodeset.spec.slurmd.volumes
     return [
         volumes.mount(names.WORKER_SPOOL, names.SLURMD_SPOOL),
@@ -195,7 +196,7 @@ def _mounts(nodeset: Workers) -> list[Manifest]:
             volumes.mount(volume["name"], volume["hostPath"]["path"], **_FROM_HOST)
             for volume in _gpu_volumes(nodeset)
         ),
-        *_directory(nodeset).mounts,
+        *_directory(cluster, nodeset).mounts,
         *volumes.sub_mounts(given.jail_sub_mounts),
         *volumes.custom_mounts(given.custom_volume_mounts),
     ]

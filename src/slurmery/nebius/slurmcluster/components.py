@@ -20,8 +20,10 @@ from slurmery.nebius.cluster import Cluster
 from slurmery.nebius.config.slurmdbd import client_certificate, database_password, slurmdbd_conf
 from slurmery.nebius.configmaps import build as files
 from slurmery.nebius.controller import build as slurmctld
+from slurmery.nebius.directory import configuration
 from slurmery.nebius.errors import SecretError, SpecError
 from slurmery.nebius.exporter import build as exporter
+from slurmery.nebius.exporter import legacy
 from slurmery.nebius.login import build as login
 from slurmery.nebius.nodeset import build as nodeset
 from slurmery.nebius.rest import build as slurmrestd
@@ -213,12 +215,13 @@ def _sconfigcontroller(cluster: Cluster, _: Observed, __: Versions) -> Component
 
 
 def _controller(cluster: Cluster, _: Observed, versions: Versions) -> Component:
-    at = cluster.names
-    limits = cluster.spec.slurm_nodes.controller.slurmctld.security_limits_config
+    at, given = cluster.names, cluster.spec.slurm_nodes.controller
+    limits, made = given.slurmctld.security_limits_config, at.sssd_conf(names.CONTROLLER)
     beside = (slurmctld.placeholder(cluster), slurmctld.service_monitor(cluster))
     found = (
         files.security_limits(cluster, names.CONTROLLER, limits),
         *slurmctld.access(cluster),
+        *configuration(cluster, given.sssd is not None, given, names.CONTROLLER, made),
         slurmctld.service(cluster),
         slurmctld.stateful_set(cluster, versions.secrets(at.munge)),
         *(each for each in beside if each),
@@ -236,8 +239,11 @@ def _login(cluster: Cluster, observed: Observed, versions: Versions) -> Componen
         **versions.secrets(at.munge),
         **versions.config_maps(sshd or given.sshd_config_map_ref_name, root_keys),
     }
+    made = at.sssd_conf(names.LOGIN)
     found = (
         *([sshd] if sshd else ()),
+        *([files.user_isolation(cluster)] if login.isolated(cluster) else ()),
+        *configuration(cluster, given.sssd is not None, given, names.LOGIN, made),
         root_keys,
         files.security_limits(cluster, names.LOGIN, given.sshd.security_limits_config),
         login.service(cluster),
@@ -259,6 +265,9 @@ def _rest(cluster: Cluster, _: Observed, versions: Versions) -> Component:
 def _exporter(cluster: Cluster, _: Observed, __: Versions) -> Component:
     if not cluster.spec.slurm_nodes.exporter.enabled:
         return Component(names.EXPORTER, enabled=False)
+    if legacy.chosen(cluster):
+        old = (*legacy.access(cluster), legacy.deployment(cluster), exporter.pod_monitor(cluster))
+        return Component(names.EXPORTER, old, (), (DEPLOYMENTS, names.EXPORTER), cluster.replicas(1))
     found = (*exporter.access(cluster), exporter.deployment(cluster), exporter.pod_monitor(cluster))
     workload = (DEPLOYMENTS, cluster.names.exporter)
     return Component(names.EXPORTER, found, (), workload, cluster.replicas(1))
