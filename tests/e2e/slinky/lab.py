@@ -82,10 +82,13 @@ class Slurm:
     def ready(self, nodeset: str = "") -> set[str]:
         return {name for name, pod in self.workers(nodeset).items() if is_ready(pod)}
 
+    def idling(self) -> set[str]:
+        """The nodes that are idle to Slurm."""
+        return {node for node, state in self.states().items() if state == "idle"}
+
     def idle(self, *nodes: str) -> bool:
         """They are idle to Slurm and ready to Kubernetes: an unready one would be the first to go."""
-        states = self.states()
-        return self.ready().issuperset(nodes) and all(states.get(node) == "idle" for node in nodes)
+        return self.idling().issuperset(nodes) and self.ready().issuperset(nodes)
 
     def settled(self) -> bool:
         """Both workers of the example are idle, and there is no other."""

@@ -34,7 +34,7 @@ def slurm(installed: Kubectl, laptop: Laptop) -> Iterator[Slurm]:
     _patch_machines(installed, [{"op": "add", "path": GPUS, "value": "2"}])
     try:
         with slurm_cluster(installed, "features", manifest) as slurm:
-            slurm.wait("all workers are idle", lambda: _idle(slurm) >= set(WORKERS))
+            slurm.wait("all workers are idle", lambda: slurm.idling() >= set(WORKERS))
             laptop.arrive(slurm)
             yield slurm
     finally:
@@ -46,10 +46,6 @@ def _patch_machines(kubectl: Kubectl, patch: list[dict[str, str]]) -> None:
     """Kubernetes counts what nobody's device plugin brought, if its nodes say that they have it."""
     for node in kubectl("get", "nodes", "-o", "name").split():
         kubectl("patch", node, "--subresource=status", "--type=json", "-p", json.dumps(patch))
-
-
-def _idle(slurm: Slurm) -> set[str]:
-    return {name for name, state in slurm.states().items() if state == "idle"}
 
 
 def _nodeset(slurm: Slurm, name: str) -> dict[str, Any]:
@@ -96,7 +92,7 @@ def test_a_disagreement_about_gpus_is_told_and_on_delete_changes_no_pod(slurm: S
     slurm.kubectl("delete", "pod", "gpu-0", "--grace-period=1")
     slurm.wait("its successor is new", lambda: _nodeset(slurm, "gpu")["status"].get("updatedReplicas") == 1)
     slurm.wait("all agree", lambda: _condition(slurm, "gpu", "Degraded") == "Nothing is known to be wrong.")
-    slurm.wait("it works", lambda: "gpu-0" in _idle(slurm))
+    slurm.wait("it works", lambda: "gpu-0" in slurm.idling())
 
 
 def test_partitions_are_as_the_nodesets_say(slurm: Slurm) -> None:
@@ -141,7 +137,7 @@ def test_data_outlive_an_update_and_the_way_back(slurm: Slurm) -> None:
         before = _uids(slurm, "disk")
         _patch(slurm, "disk", {"template": {"metadata": {"annotations": {"example.org/image": image}}}})
         slurm.wait("new pods", lambda: not set(_uids(slurm, "disk").values()) & set(before.values()))
-        slurm.wait("they work", lambda: _idle(slurm) >= {"disk-000", "disk-001"})
+        slurm.wait("they work", lambda: slurm.idling() >= {"disk-000", "disk-001"})
 
     def history() -> list[str]:
         selector = "app.kubernetes.io/instance=disk"
@@ -161,7 +157,7 @@ def test_data_outlive_an_update_and_the_way_back(slurm: Slurm) -> None:
 
 
 def test_data_outlive_a_scale_in(slurm: Slurm) -> None:
-    slurm.wait("two workers", lambda: _idle(slurm) >= {"disk-000", "disk-001"})
+    slurm.wait("two workers", lambda: slurm.idling() >= {"disk-000", "disk-001"})
     _exec(slurm, "disk-001", "sh", "-c", "echo kept >/scratch/kept")
     slurm.kubectl("scale", "nodeset", "disk", "--replicas=1")
     slurm.wait("one worker", lambda: set(_uids(slurm, "disk")) == {"disk-000"})
@@ -174,9 +170,9 @@ def test_data_outlive_a_scale_in(slurm: Slurm) -> None:
 def test_daemon_workers_follow_the_machines(slurm: Slurm, kubectl: Kubectl) -> None:
     assert _uids(slurm, "daemon") == {}
     kubectl("label", "node", "node-0", f"{DAEMON_LABEL}=yes")
-    slurm.wait("a worker named like its machine", lambda: "node-0" in _idle(slurm))
+    slurm.wait("a worker named like its machine", lambda: "node-0" in slurm.idling())
     kubectl("label", "node", "node-1", f"{DAEMON_LABEL}=yes")
-    slurm.wait("another one", lambda: {"node-0", "node-1"} <= _idle(slurm))
+    slurm.wait("another one", lambda: {"node-0", "node-1"} <= slurm.idling())
     places = {pod["spec"]["nodeName"] for name, pod in slurm.workers().items() if name.startswith("daemon-")}
     assert places == {"node-0", "node-1"}
 

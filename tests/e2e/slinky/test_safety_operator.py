@@ -3,28 +3,17 @@
 import json
 import random
 import time
-from collections.abc import Iterator
 
 import pytest
 
 from dev import operator
 from dev.cluster import Cluster
 from dev.kubectl import Kubectl
-from tests.e2e.slinky.lab import Slurm, controller, example, manifest, nodeset, signal, slurm_cluster
+from tests.e2e.slinky.lab import Slurm, signal
 
 pytestmark = pytest.mark.alone
 
 _KILLS = 3
-
-
-@pytest.fixture(scope="module")
-def slurm(installed: Kubectl) -> Iterator[Slurm]:
-    around = example("ConfigMap", "RestApi")
-    nodesets = (nodeset("workers", 4), nodeset("evict"))
-    with slurm_cluster(installed, "shaken", manifest(*around, controller(), *nodesets)) as slurm:
-        names = (*(f"workers-{number}" for number in range(4)), "evict-0")
-        slurm.wait("idle workers", lambda: slurm.idle(*names))
-        yield slurm
 
 
 class Operator:
@@ -46,9 +35,9 @@ class Operator:
 
 
 def test_an_operator_killed_mid_rollout_ends_where_it_would_have_and_no_job_is_lost(
-    slurm: Slurm, installed: Kubectl, cluster: Cluster
+    shaken: Slurm, installed: Kubectl, cluster: Cluster
 ) -> None:
-    victim = Operator(installed, cluster)
+    slurm, victim = shaken, Operator(installed, cluster)
     jobs = [slurm.hold(node, "workers") for node in ("workers-0", "workers-3")]
     before = slurm.uids("workers")
     version = {"metadata": {"annotations": {"example.org/version": "2"}}}
@@ -78,7 +67,8 @@ def is_new(pod: dict[str, dict[str, dict[str, str]]]) -> bool:
     return notes.get("example.org/version") == "2" and "slurmery/leaving" not in notes
 
 
-def test_an_eviction_and_a_node_drain_wait_for_the_running_job(slurm: Slurm) -> None:
+def test_an_eviction_and_a_node_drain_wait_for_the_running_job(shaken: Slurm) -> None:
+    slurm = shaken
     job = slurm.hold("evict-0", "evict")
     pod = slurm.workers("evict")["evict-0"]
     label = "nodeset.slinky.slurm.net/pod-protect"

@@ -54,10 +54,6 @@ def version(pod: dict[str, Any]) -> str:
     return str(pod["metadata"]["annotations"].get("example.org/version"))
 
 
-def idle(slurm: Slurm) -> set[str]:
-    return {node for node, state in slurm.states().items() if state == "idle"}
-
-
 def draining(slurm: Slurm, jobs: Mapping[str, Job]) -> str:
     states = slurm.states()
     return next((node for node in jobs if states[node] == "draining"), "")
@@ -160,7 +156,7 @@ def test_force_deletes_a_nodeset_with_its_jobs(slurm: Slurm) -> None:
 def test_a_busy_daemon_pod_stays_and_its_idle_duplicate_goes(slurm: Slurm) -> None:
     slurm.apply(nodeset("daemon", scalingMode="DaemonSet"))
     nodes = {"node-0", "node-1"}
-    slurm.wait("idle daemon pods", lambda: len(slurm.ready("daemon")) == 2 and idle(slurm) >= nodes)
+    slurm.wait("idle daemon pods", lambda: len(slurm.ready("daemon")) == 2 and slurm.idling() >= nodes)
     pod = next(pod for pod in slurm.workers("daemon").values() if pod["spec"]["nodeName"] == "node-1")
     name = pod["metadata"]["name"]
     job = slurm.hold("node-1", "daemon", pod=name)
