@@ -66,7 +66,7 @@ def test_every_dockerfile_has_an_image(tmp_path: Path) -> None:
     folders = {path.parent.name for path in (paths.ROOT / "images").glob("*/Dockerfile")}
     text = (paths.ROOT / "images/slurm/Dockerfile").read_text()
     stages = {line.split()[-1] for line in text.splitlines() if line.startswith("FROM")}
-    targets = stages - {"slurm", "ssh", "chroot", "jailed", "jail"}
+    targets = stages - {"slurm", "ssh", "chroot", "power", "python", "onnode", "jailed", "jail"}
 
     assert {image.name for image in images.wanted("26.05", tmp_path)} == folders - {"slurm"} | targets
 
@@ -85,9 +85,9 @@ def test_only_what_changed_is_built_again(tmp_path: Path, checkout: Path) -> Non
     (checkout / "src/slurmery/__pycache__/x.pyc").touch()
     assert changed(before, tmp_path) == set()
     (checkout / "src/slurmery/new.py").touch()
-    assert changed(before, tmp_path) == {"slurmery"}
+    assert changed(before, tmp_path) == {"slurmery", "controller_slurmctld"}
     (checkout / "images/mariadb/entrypoint").chmod(0o644)
-    assert changed(before, tmp_path) == {"slurmery", "mariadb"}
+    assert changed(before, tmp_path) == {"slurmery", "controller_slurmctld", "mariadb"}
 
 
 def test_docker_builds_the_same_file(tmp_path: Path) -> None:
