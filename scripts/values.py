@@ -51,7 +51,7 @@ def _values(part: Schema) -> Schema:
         ours = {
             name: each for name, each in described if not each.get("description", THEIRS).startswith(THEIRS)
         }
-        theirs = set(part["properties"]) - set(ours)
+        theirs = sorted(set(part["properties"]) - set(ours))
         if not ours:
             return ANY_MAP
         return fields(**{name: _values(each) for name, each in ours.items()}, **{name: {} for name in theirs})

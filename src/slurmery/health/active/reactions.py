@@ -8,8 +8,8 @@ _UNKNOWN_DRAIN: Final = "Soperator activecheck unknown: node drain process"
 
 
 class Word(NamedTuple):
-    """What is said about a node: why it is drained, a comment, and the prefix of the reservation that it gets,
-    or of the one that it loses; "" says nothing."""
+    """What is said about a node: why it is drained, a comment, and the prefix of the reservation that it gets
+    or loses; "" says nothing."""
 
     drain: str = ""
     comment: str = ""

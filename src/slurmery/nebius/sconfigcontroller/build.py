@@ -27,6 +27,8 @@ _INIT_DIR: Final = (
     'mkdir -p "$JAIL_CONFIG_PATH" && chown "$JAIL_UID:$JAIL_GID" "$JAIL_CONFIG_PATH"'
     ' && chmod 755 "$JAIL_CONFIG_PATH"'
 )
+
+
 def access(cluster: Cluster) -> tuple[Desired, ...]:
     """ServiceAccount, Role and RoleBinding."""
     at = cluster.names
