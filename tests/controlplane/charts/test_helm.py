@@ -4,6 +4,7 @@ import json
 import subprocess
 
 import pytest
+import yaml
 
 from dev import binaries
 from dev.binaries import HELM3, HELM4, Module
@@ -66,3 +67,41 @@ def test_a_cluster_lives_through_take_over_upgrade_and_removal(helm: Installer) 
     helm("uninstall", "slurmery-crds")
     assert len(helm.get("crds")) == len(slinky.KINDS)
     assert helm.get("controllers.slinky.slurm.net")
+
+
+TOGETHER = {
+    "slurm-cluster-storage": "filestore-values.yaml",
+    "slurm-cluster": "soperator-5.0-values.yaml",
+    "nodesets": "soperator-5.0-values.yaml",
+    "soperator-activechecks": "gpu-values.yaml",
+    "nodeconfigurator": "",
+    "soperatorchecks": "",
+}
+
+
+def test_a_cluster_of_the_soperator_api_is_installed_and_its_volumes_outlive_it(helm: Installer) -> None:
+    helm.install("slurmery-crds", "--set=groups.slinky=false")
+    helm.plane.kubectl("wait", "crd", "--all", "--for=condition=Established", "--timeout=30s")
+
+    for chart, file in TOGETHER.items():
+        values = [f"--values={CHARTS / chart / 'ci' / file}"] if file else []
+        helm.install(chart, *values)
+        # Once more: what was taken once is taken again.
+        helm.install(chart, *values)
+    assert set(helm.get("slurmclusters.slurm.nebius.ai")) == {"borealis"}
+    assert set(helm.get("nodesets.slurm.nebius.ai")) == {"worker-gpu", "worker-cpu"}
+    assert "gpu-health" in helm.get("activechecks.slurm.nebius.ai")
+    assert set(helm.get("nodeconfigurators.slurm.nebius.ai")) == {"nodeconfigurator"}
+    claims = set(helm.get("persistentvolumeclaims"))
+    assert claims >= {"jail-pvc", "controller-spool-pvc"}
+
+    for chart in reversed(TOGETHER):
+        helm("uninstall", chart)
+    assert set(helm.get("slurmclusters.slurm.nebius.ai")) == set()
+    assert set(helm.get("persistentvolumeclaims")) == claims
+
+    for file in ("soperator-1.22-values.yaml", "small-values.yaml"):
+        values = CHARTS / "slurm-cluster" / "ci" / file
+        rendered = helm("template", "other", str(CHARTS / "slurm-cluster"), f"--values={values}")
+        cluster = next(each for each in yaml.safe_load_all(rendered) if each["kind"] == "SlurmCluster")
+        helm.plane.kubectl("create", "--dry-run=server", "-f", "-", stdin=json.dumps(cluster))
