@@ -20,6 +20,7 @@ from slurmery.cli.usage import reference
 ROOT = Path(__file__).parent.parent
 CHART = ROOT / "charts/slurmery-crds/templates"
 REFERENCE = ROOT / "docs/reference"
+PASSIVE = ROOT / "src/slurmery/onnode/passive/checks.json"
 
 # Helm's name for each group, and what keeps `helm uninstall` from deleting every cluster there is.
 GROUPS = {"slurm.nebius.ai": "nebius", "slinky.slurm.net": "slinky"}
@@ -103,6 +104,8 @@ def generated() -> dict[Path, str]:
     values = {
         ROOT / "charts" / name / "values.schema.json": written(schema()) for name, schema in SCHEMAS.items()
     }
+    # A chart cannot reach beyond its folder.
+    values[ROOT / "charts/slurm-cluster/checks.json"] = PASSIVE.read_text(encoding="utf-8")
     return charts | values | {REFERENCE / "cli.md": commands_page(), REFERENCE / "crds.md": kinds_page()}
 
 

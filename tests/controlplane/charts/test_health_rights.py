@@ -13,6 +13,7 @@ import pytest
 from dev.controlplane import ControlPlane
 from slurmery.agents.jail.program import Writer
 from slurmery.agents.jail.reconfiguration import Pace
+from slurmery.agents.power.power import Power
 from slurmery.agents.rebooter.host import Rehearsal
 from slurmery.agents.rebooter.program import Rebooter
 from slurmery.api import nebius, slinky
@@ -41,7 +42,8 @@ from slurmery.kube.resources import (
     SERVICE_ACCOUNTS,
 )
 from slurmery.kube.runtime import Listen, Runtime
-from slurmery.nebius.kinds import SLURM_CLUSTERS
+from slurmery.nebius.controller import build as controller
+from slurmery.nebius.kinds import POWER_STATES, SLURM_CLUSTERS
 from slurmery.nebius.names import JAILED_CONFIGS
 from slurmery.nebius.sconfigcontroller import build as sconfigcontroller
 from tests.controlplane.charts.audit import Right, asked, granted, instead, refused
@@ -49,7 +51,7 @@ from tests.controlplane.charts.conftest import apply
 from tests.controlplane.definitions import define
 from tests.controlplane.health.stage import CLUSTER, INTERVALS, Slurm, Stage
 from tests.unit.charts.rendering import NAMESPACE, Object, render
-from tests.unit.nebius.clusters import cluster
+from tests.unit.nebius.clusters import cluster, nodeset
 
 HOME: Final = "clusters"
 NOWHERE: Final = "http://127.0.0.1:1"
@@ -73,6 +75,7 @@ UNSEEN: Final[dict[str, set[Right]]] = {
     },
     "nodeconfigurator": {("patch", "events.k8s.io", "events")},
     "sconfigcontroller": {("patch", "events.k8s.io", "events")},
+    "power-manager": set(),
 }
 
 
@@ -231,6 +234,30 @@ async def test_sconfigcontroller_needs_all_that_it_may_do_and_no_more(
         await running
 
     needed(stage, objects, f"{HOME}:writer", "sconfigcontroller")
+
+
+async def test_the_power_manager_needs_all_that_it_may_do_and_no_more(stage: Stage[Slurm]) -> None:
+    workers = (nodeset("gpu", ephemeralNodes=True), nodeset("static"))
+    made = cluster("5.0", workers, slurmNodes__controller__serviceAccountName=None)
+    objects = [_here(each.manifest) for each in controller.access(made)]
+    apply(stage.plane, *objects)
+    spec = {"nodeSetRef": "gpu", "activeNodes": []}
+    await stage.client.create(POWER_STATES, {**_object(POWER_STATES, "gpu"), "spec": spec})
+    nodes = {"gpu": frozenset({1, 3})}
+    account = f"{HOME}:{made.names.power_account}"
+
+    async with Client(config.load(stage.plane.user("power", f"system:serviceaccount:{account}"))) as client:
+        power = Power(client, HOME)
+        await power.resume(nodes)
+        states = {str(each): {"phase": "Running"} for each in (1, 3)}
+        running = {"status": {"activeCount": 2, "nodeStates": states}}
+        await stage.client.patch(POWER_STATES, Key(HOME, "gpu"), running, subresource="status")
+        await power.wait_added(nodes)
+        await power.suspend({"gpu": frozenset({3})})
+
+    found = await stage.client.get(POWER_STATES, Key(HOME, "gpu"))
+    assert found["spec"]["activeNodes"] == [1]
+    needed(stage, objects, account, "power-manager")
 
 
 def rights(stage: Stage[Slurm], chart: str) -> list[Object]:
