@@ -50,6 +50,9 @@
 {{- $defaults := include "slurm-cluster.workerDefaults" $root | fromYaml -}}
 {{- $given := mustMergeOverwrite $defaults (index . 1) -}}
 {{- $part := include "slurm-cluster.component" (list $root $given "worker") | fromJson -}}
+{{- if not (dig "munge" "resources" "" $part) }}
+{{- $_ := set $part "munge" (mustMerge ($part.munge | default dict) (dict "resources" (dict "cpu" "2" "memory" "4Gi" "ephemeralStorage" "5Gi"))) }}
+{{- end -}}
 {{- range $name := list "cpu" "memory" }}
 {{- $_ := dig "slurmd" "resources" $name "" $part | required (printf "slurmNodes.worker.slurmd.resources.%s must be given" $name) }}
 {{- end -}}
@@ -64,8 +67,6 @@
 size: 2
 k8sNodeFilterName: gpu
 maxUnavailable: 20%
-munge:
-  resources: {cpu: "2", memory: 4Gi, ephemeralStorage: 5Gi}
 volumes:
   spool:
     volumeClaimTemplateSpec:
