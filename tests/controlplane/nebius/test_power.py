@@ -50,6 +50,14 @@ async def test_nodes_come_and_go_as_slurm_asks(scene: Scene, slurm: Slurm, opera
     assert await power(Action.WAIT_REMOVED, "gpu-0", seconds=1) == 3
 
 
+async def test_a_nodeset_that_is_not_ephemeral_holds_up_no_other(scene: Scene, operator: Operator) -> None:
+    await cluster(scene)
+    await nodeset(scene, "gpu", 8, ephemeralNodes=True, initialNumberEphemeralNodes=0)
+    await scene.exists(POWER_STATES, "gpu")
+    assert await manager(scene)(Action.RESUME, "cpu-0,gpu-[1-2]") == 1
+    assert await active(scene) == [1, 2]
+
+
 async def test_nodes_without_a_power_state_are_an_error(scene: Scene) -> None:
     assert await manager(scene)(Action.RESUME, "cpu-0") == 1
 

@@ -2,6 +2,7 @@
 
 from slurmery.kube.meta import Key, Resource
 from slurmery.kube.resources import CONFIG_MAPS, NODES, PODS
+from slurmery.nebius.crew.observe import REGISTERED
 from slurmery.nebius.kinds import SLURM_CLUSTERS
 from slurmery.nebius.names import JAILED_CONFIGS
 from tests.controlplane.nebius.conftest import Operator
@@ -28,6 +29,9 @@ async def test_topology_follows_the_labels_of_nodes(scene: Scene, operator: Oper
     await written(scene, "SwitchName=leaf1 Nodes=worker-0")
     await scene.client.patch(NODES, Key("", host), {"metadata": {"labels": {TIER: "leaf2"}}})
     await written(scene, "SwitchName=leaf2 Nodes=worker-0")
+    noted = {"metadata": {"annotations": {REGISTERED: "true"}}}
+    await scene.client.patch(PODS, Key(scene.namespace, "worker-0"), noted)
+    await written(scene, "#Registered: worker-0")
     [labels] = await scene.exists(CONFIG_MAPS, "topology-node-labels")
     assert labels["data"][host] == '{"tier-1": "leaf2"}'
     [jailed] = await scene.exists(JAILED_CONFIGS, "topology-config")

@@ -14,7 +14,7 @@ from dev.helm import Helm
 from dev.kubectl import Kubectl
 from dev.operator import NAMESPACE
 from dev.target import LOCAL, Embedded, release
-from tests.e2e.nebius.lab import NAME, Slurm
+from tests.e2e.nebius.lab import Slurm
 
 NAMES = {
     "slurmctld": "controller_slurmctld",
@@ -48,14 +48,14 @@ def helm(cluster: Cluster) -> Helm:
 @pytest.fixture(scope="module")
 def slurm(installed: Kubectl, helm: Helm) -> Iterator[Slurm]:
     """The cluster, available, with both its workers idle."""
-    slurm = Slurm(installed, "fjord-from-values")
+    slurm = Slurm(installed, "fjord-from-values", "fjord")
     helm.install("slurm", "slurm-cluster", slurm.namespace, values())
     try:
         slurm.wait("the cluster is available", lambda: slurm.phase() == "Available")
         slurm.wait("both workers are idle", lambda: slurm.states() == {f"worker-{n}": "idle" for n in (0, 1)})
         yield slurm
     finally:
-        slurm.kubectl("delete", "slurmcluster", NAME, "--timeout=180s")
+        slurm.kubectl("delete", "slurmcluster", slurm.name, "--timeout=180s")
         installed("delete", "namespace", slurm.namespace, "--timeout=120s")
 
 

@@ -1,19 +1,17 @@
-"""The example cluster that the operator makes, with its jail."""
+"""The example clusters that the operator makes, with their jails: `slurm` of 1.22, `tide` of 5.0."""
 
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-import yaml
 
-from dev import example
 from dev.kubectl import Kubectl
-from dev.target import LOCAL, release
-from tests.e2e.nebius.lab import Slurm
+from tests.e2e.nebius.lab import Slurm, deployed
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def key(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A key with which one logs in as root."""
     path = tmp_path_factory.mktemp("ssh") / "key"
@@ -21,18 +19,34 @@ def key(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def slurm(installed: Kubectl, key: Path) -> Iterator[Slurm]:
-    """The example, available, with both its workers idle."""
-    documents = list(yaml.safe_load_all(example.manifest(LOCAL, release(), "06-nebius/cluster.yaml")))
-    login = documents[-1]["spec"]["slurmNodes"]["login"]
-    login["sshRootPublicKeys"] = [key.with_suffix(".pub").read_text().strip()]
-    slurm = Slurm(installed, "fjord")
-    installed("create", "namespace", slurm.namespace)
-    try:
-        slurm.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(documents))
-        slurm.wait("the cluster is available", lambda: slurm.phase() == "Available")
+    """The first example, available, with both its workers idle."""
+
+    def change(spec: Any) -> None:
+        login = spec["slurmNodes"]["login"]
+        login["sshRootPublicKeys"] = [key.with_suffix(".pub").read_text().strip()]
+        # The port of the example is the demo's.
+        login["sshdServiceType"] = "LoadBalancer"
+        del login["sshdServiceNodePort"]
+        spec["slurmNodes"]["exporter"]["collectionInterval"] = "2s"
+        # As it is where nothing is said: a tree of switches.
+        spec["slurmConfig"] |= {"topologyPlugin": "topology/tree", "topologyParam": "SwitchAsNodeRank"}
+
+    with deployed(installed, "06-nebius/cluster.yaml", "fjord", change) as slurm:
         slurm.wait("both workers are idle", lambda: slurm.states() == {f"worker-{n}": "idle" for n in (0, 1)})
         yield slurm
-    finally:
-        installed("delete", "namespace", slurm.namespace, "--timeout=120s")
+
+
+@pytest.fixture(scope="module")
+def tide(installed: Kubectl) -> Iterator[Slurm]:
+    """The example with NodeSets, available, with its static workers idle and no other."""
+
+    def change(spec: Any) -> None:
+        spec["slurmConfig"] |= {"suspendTime": 5, "topologyPlugin": "topology/block"}
+        spec["topology"] = {"blockSize": 1}
+
+    with deployed(installed, "07-nebius-nodesets/cluster.yaml", "tide", change, prefixed=True) as tide:
+        steady = {f"steady-{n}": "idle" for n in (0, 1)}
+        tide.wait("both static workers are idle", lambda: tide.states() == steady)
+        yield tide

@@ -1,19 +1,21 @@
 """Workers of a SlurmCluster with real jobs on them: they go when the jobs are done, and not before."""
 
-import json
-
-from tests.e2e.nebius.lab import NAME, Slurm
+from tests.e2e.nebius.lab import Slurm
 
 LONG = "sleep 20; touch /root/ended-$SLURM_JOB_ID"
 
 
 def test_scale_in_lets_the_job_end_and_scale_out_brings_the_worker_back(slurm: Slurm) -> None:
+    change(slurm, size=3)
+    slurm.wait("a third works", lambda: slurm.states().get("worker-2") == "idle")
+    words = ("scontrol", "show", "topology", "node=worker-2")
+    slurm.wait("it is in the tree", lambda: "SwitchName" in slurm.run(*words))
     job = submitted(slurm, "worker-1")
-    uid = pod(slurm, "worker-1")
+    uid = slurm.pods()["worker-1"]
     change(slurm, size=1)
     slurm.wait("the worker is drained", lambda: slurm.states()["worker-1"].startswith("drain"))
-    assert pod(slurm, "worker-1") == uid
-    slurm.wait("the worker goes", lambda: "worker-1" not in pods(slurm))
+    assert slurm.pods()["worker-1"] == uid
+    slurm.wait("both workers go", lambda: not {"worker-1", "worker-2"} & slurm.pods().keys())
     assert ended(slurm, job)
 
     change(slurm, size=2)
@@ -22,12 +24,12 @@ def test_scale_in_lets_the_job_end_and_scale_out_brings_the_worker_back(slurm: S
 
 def test_an_update_replaces_workers_one_by_one_and_none_with_a_job(slurm: Slurm) -> None:
     job = submitted(slurm, "worker-0")
-    before = pods(slurm)
+    before = slurm.pods()
     change(slurm, maxUnavailable=1, workerAnnotations={"example.com/generation": "2"})
     slurm.wait(
-        "the idle one is replaced", lambda: pods(slurm).get("worker-1") not in {None, before["worker-1"]}
+        "the idle one is replaced", lambda: slurm.pods().get("worker-1") not in {None, before["worker-1"]}
     )
-    slurm.wait("the other follows", lambda: pods(slurm).get("worker-0") not in {None, before["worker-0"]})
+    slurm.wait("the other follows", lambda: slurm.pods().get("worker-0") not in {None, before["worker-0"]})
     assert ended(slurm, job)
     slurm.wait("both work again", lambda: slurm.states() == {f"worker-{n}": "idle" for n in (0, 1)})
 
@@ -35,9 +37,9 @@ def test_an_update_replaces_workers_one_by_one_and_none_with_a_job(slurm: Slurm)
 def test_maintenance_waits_for_the_job_and_a_queued_one_runs_afterwards(slurm: Slurm) -> None:
     job = submitted(slurm, "worker-0")
     queued = slurm.run("sbatch", "--parsable", "-d", f"afterok:{job}", "-w", "worker-1", *to_file()).strip()
-    patch(slurm, {"maintenance": "downscale"})
-    slurm.wait("all pods are gone", lambda: not {"worker-0", "controller-0", "login-0"} & set(pods(slurm)))
-    patch(slurm, {"maintenance": "none"})
+    slurm.patch({"maintenance": "downscale"})
+    slurm.wait("all pods are gone", lambda: not {"worker-0", "controller-0", "login-0"} & set(slurm.pods()))
+    slurm.patch({"maintenance": "none"})
     slurm.wait("the cluster is back", lambda: slurm.phase() == "Available")
     slurm.wait("the queued job runs", lambda: ended(slurm, queued))
     assert ended(slurm, job)
@@ -58,17 +60,5 @@ def ended(slurm: Slurm, job: str) -> bool:
     return slurm.run("sh", "-c", f"ls /root/ended-{job} || true").strip() != ""
 
 
-def pods(slurm: Slurm) -> dict[str, str]:
-    return {each["metadata"]["name"]: each["metadata"]["uid"] for each in slurm.get("pods")["items"]}
-
-
-def pod(slurm: Slurm, name: str) -> str:
-    return pods(slurm)[name]
-
-
 def change(slurm: Slurm, **worker: object) -> None:
-    patch(slurm, {"slurmNodes": {"worker": worker}})
-
-
-def patch(slurm: Slurm, spec: dict[str, object]) -> None:
-    slurm.kubectl("patch", "slurmcluster", NAME, "--type=merge", "-p", json.dumps({"spec": spec}))
+    slurm.patch({"slurmNodes": {"worker": worker}})

@@ -10,7 +10,7 @@ from slurmery.nebius.config.partitions import References, Unresolved, references
 from slurmery.nebius.config.slurm import slurm_files, written_room
 from slurmery.nebius.configmaps import build
 from slurmery.slurmconf.text import TextError
-from tests.unit.nebius.clusters import cluster, nodeset
+from tests.unit.nebius.clusters import at, cluster, nodeset
 from tests.unit.slurmconf.reader import read
 
 BASE = "slurm_base.conf.noedit"
@@ -145,6 +145,14 @@ def test_slurmctld_offers_metrics_unless_told_not_to(given: Any, there: bool) ->
 def test_settings_that_this_slurm_does_not_know_are_left_out(tag: str, metrics: bool, action: bool) -> None:
     text = conf("5.0", slurmNodes__controller__slurmctld__image=f"host:24.11/slurmctld{tag}")
     assert ("MetricsType=" in text, "PowerAction=" in text) == (metrics, action)
+
+
+@pytest.mark.parametrize(("tag", "there"), [("5.0.0", True), ("5.0.0-slurm26.05.3", True), ("26.05", False)])
+def test_auto_resume_is_only_for_a_slurm_that_has_it(tag: str, there: bool) -> None:
+    image = at("slurmNodes__controller__slurmctld__image", f"slurmctld:{tag}")
+    text = conf("5.0", nodeset("gpu", nodeConfig__autoResume=False), **image)
+    assert ("AutoResume=Off" in text) == there
+    assert ("WARNING: NodeSet gpu: this Slurm does not know AutoResume" in text) != there
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,16 @@ def test_every_worker_has_a_place_whether_it_runs_or_not() -> None:
     ]
 
 
+def test_slurm_reads_the_file_again_once_a_worker_has_registered() -> None:
+    given = cluster(slurmNodes__worker__size=12)
+    before, after = (
+        topology_conf(given, {}, {}, known) for known in ((), ("worker-10", "worker-2", "old-1"))
+    )
+    assert after == f"{before}#Registered: worker-[2,10]\n"
+    named = cluster("5.0", (nodeset("cpu", 2),))
+    assert topology_conf(named, {}, {}, ("cpu-0",)) == topology_conf(named, {}, {})
+
+
 def test_nodesets_have_fabrics_of_their_own() -> None:
     given = cluster("5.0", (nodeset("cpu", 2, topology__fabric="f1"),))
     text = topology_conf(given, {"cpu-0": "host-0"}, {"host-0": {1: "leaf1"}})

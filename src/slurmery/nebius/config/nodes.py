@@ -9,6 +9,7 @@ from slurmery.api.nebius.kubernetes import ResourceList
 from slurmery.api.quantity import quantity
 from slurmery.nebius.cluster import Cluster, Workers
 from slurmery.nebius.config import words
+from slurmery.nebius.config.release import released
 from slurmery.slurmconf.text import entry, record
 
 _MIB: Final = 1024 * 1024
@@ -33,6 +34,8 @@ def node_lines(cluster: Cluster) -> Iterator[str]:
         yield words.comment("WARNING: there is no NodeSet, and so no node")
     for nodeset in cluster.nodesets:
         if nodeset.spec.replicas > 0:
+            if not nodeset.spec.node_config.auto_resume and released(cluster):
+                yield words.comment(f"WARNING: NodeSet {nodeset.name}: this Slurm does not know AutoResume")
             yield _node(cluster, nodeset)
         else:
             yield words.comment(f"WARNING: NodeSet {nodeset.name} is skipped: it has no replicas")
@@ -79,7 +82,7 @@ def _node(cluster: Cluster, nodeset: Workers) -> str:
         ("NodeAddr", address),
         ("RealMemory", real_memory(spec.slurmd.resources)),
     ]
-    if not spec.node_config.auto_resume:
+    if not spec.node_config.auto_resume and not released(cluster):
         pairs.append(("AutoResume", "Off"))
     if spec.slurmd.port:
         pairs.append(("Port", spec.slurmd.port))

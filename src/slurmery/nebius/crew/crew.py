@@ -84,13 +84,18 @@ class Crew:
         self.links.changed.append(heard)
 
     def moves(self, controller: Controller, pause: Callable[[Key], float]) -> None:
-        """Let changes of where workers run reach a controller of clusters."""
+        """Let it reach a controller of clusters where workers run, and that Slurm knows them."""
         self._pods.wakes(controller, cluster_of, relevant=_moved, pause=pause)
 
     def hosts(self, cluster: Key) -> dict[str, str]:
         """The Kubernetes nodes that the workers of a cluster run on, by worker."""
         here = self._pods.by(_CLUSTER, cluster)
         return {pod.metadata.name: pod.spec.node_name for pod in here if pod.spec.node_name}
+
+    def registered(self, cluster: Key) -> frozenset[str]:
+        """The workers of a cluster that Slurm has known since their pods started."""
+        here = self._pods.by(_CLUSTER, cluster)
+        return frozenset(pod.metadata.name for pod in here if REGISTERED in pod.annotations)
 
     def look(self, squad: Squad) -> Decision:
         """How the workers of a StatefulSet stand, and what to do."""
@@ -203,7 +208,8 @@ class Crew:
 
 
 def _moved(old: WorkerPod, new: WorkerPod) -> bool:
-    return old.spec.node_name != new.spec.node_name
+    known = (REGISTERED in each.annotations for each in (old, new))
+    return old.spec.node_name != new.spec.node_name or len(set(known)) > 1
 
 
 def _nodeset_of(pod: WorkerPod) -> Sequence[Key]:

@@ -112,7 +112,9 @@ def _common(cluster: Cluster, observed: Observed, _: Versions) -> Component:
     found: list[Desired] = [*files.slurm_configs(cluster, files.slurm_files(cluster))]
     # slurmctld does not start without the file; where nobody knows the network, all stand at one switch.
     if cluster.spec.slurm_config.topology_plugin in _DRAWN and not observed.topology_kept:
-        found += files.topology(cluster, topology_conf(cluster, {}, {}))
+        workers = observed.workers.workers if observed.workers else ()
+        registered = [each.pod for each in workers if each.registered_once]
+        found += files.topology(cluster, topology_conf(cluster, {}, {}, registered))
     fresh = observed.fresh
     if fresh.munge_key:
         found.append(keys.munge_key(cluster, fresh.munge_key))

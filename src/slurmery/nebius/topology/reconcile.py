@@ -84,8 +84,8 @@ class Reconcile:
 
     def _desired(self, owner: Cluster) -> Sequence[Desired]:
         nodes = self._places()
-        hosts = self._around.crew.hosts(Key(owner.names.namespace, owner.names.cluster))
-        files = topology(owner, topology_conf(owner, hosts, nodes))
+        key, crew = Key(owner.names.namespace, owner.names.cluster), self._around.crew
+        files = topology(owner, topology_conf(owner, crew.hosts(key), nodes, crew.registered(key)))
         labels = node_labels(nodes)
         found = {owner.names.namespace, self._settings.home or owner.names.namespace}
         maps = [_labels(namespace, labels) for namespace in sorted(found)]
