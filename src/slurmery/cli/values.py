@@ -166,7 +166,7 @@ def _switches(text: str) -> Switches:
 
 
 def _labels(text: str) -> Labels:
-    pairs = tuple(name.partition("=") for name in _names(text))
+    pairs = tuple(tuple(map(str.strip, name.partition("="))) for name in _names(text))
     if not all(key and equals for key, equals, _ in pairs):
         raise ValueError("must be labels such as env=prod,tier=critical")
     return tuple((key, value) for key, _, value in pairs)

@@ -77,8 +77,11 @@ async def pod(scene: Scene, owner: dict[str, Any], number: int, revision: str) -
         "controller": True,
         "blockOwnerDeletion": True,
     }
+    claims = [each["metadata"]["name"] for each in owner["spec"].get("volumeClaimTemplates", ())]
+    volumes = [{"name": claim, "persistentVolumeClaim": {"claimName": f"{claim}-{name}"}} for claim in claims]
     spec = {
         "hostname": name,
+        "volumes": volumes,
         "subdomain": owner["spec"]["serviceName"],
         "containers": [{"name": each["name"], "image": "x"} for each in template["spec"]["containers"]],
     }

@@ -61,6 +61,10 @@ def read(annotation: Any, text: str) -> Any:
         (Level, "DPANIC", Level.ERROR),
         (Level, "2", Level.DEBUG),
         (Level, "chatty", Level.INFO),
+        (Labels, "", ()),
+        (Labels, " env=prod , tier = critical ,,", (("env", "prod"), ("tier", "critical"))),
+        (Labels, "env=prod,env=test", (("env", "prod"), ("env", "test"))),
+        (Labels, "note=a=b", (("note", "a=b"),)),
         (Format, "console", Format.PLAIN),
         (Path, "/mnt/jail", Path("/mnt/jail")),
         (Path | None, "", None),
@@ -89,6 +93,7 @@ def test_values_are_read_as_go_programs_write_them(annotation: Any, text: str, v
         (Url, "localhost:6820", "such as http://localhost:6820"),
         (Url, "http://[", "such as http://localhost:6820"),
         (Labels, "env", "must be labels such as env=prod"),
+        (Labels, "=prod", "must be labels such as env=prod"),
         (Format, "xml", "must be json or plain"),
     ],
 )
