@@ -150,16 +150,25 @@ async def test_a_slurm_that_has_never_answered_is_waited_for_in_words(
     await stage.drained("worker-0", names.REPLACEMENT_REASON)
 
 
+@pytest.mark.parametrize(
+    "sign",
+    [
+        "KernelDeadlock",  # node-problem-detector's
+        "GpuThermalWatch",  # of NVIDIA's NVSentinel
+        "AcceleratedHardwareReady=False",  # of Amazon's agent
+    ],
+)
 async def test_a_condition_of_another_vendor_drains_and_gives_back(
-    stage: Stage[Slurm], checks: Checks
+    stage: Stage[Slurm], checks: Checks, sign: str
 ) -> None:
-    await checks.restart(conditions={"KernelDeadlock": Response.DRAIN})
+    kind, bad = names.parsed(sign)
+    await checks.restart(conditions={sign: Response.DRAIN})
     await stage.node(0)
-    await stage.say(0, "KernelDeadlock", "True", "DockerHung")
-    await stage.drained("worker-0", "[node_condition] KernelDeadlock")
-    await stage.say(0, "KernelDeadlock", "False", "KernelHasNoDeadlock")
+    await stage.say(0, kind, bad)
+    await stage.drained("worker-0", f"[node_condition] {sign}")
+    await stage.say(0, kind, "True" if bad == "False" else "False")
     await stage.undrained("worker-0")
-    assert set(await stage.conditions(0)) == {"KernelDeadlock", names.READY}
+    assert set(await stage.conditions(0)) == {kind, names.READY}
 
 
 async def test_heartbeats_cost_nothing(stage: Stage[Slurm], checks: Checks) -> None:

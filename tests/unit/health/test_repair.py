@@ -154,6 +154,19 @@ def test_a_condition_of_another_vendor_may_only_drain_and_is_undone_when_it_pass
     assert decide(machine(), (there,), drains, 0, NOW).actions == resumed(there)
 
 
+def test_a_condition_that_is_false_in_trouble_is_a_sign_as_well() -> None:
+    reboots = Policy(conditions={"KernelReady=False": Response.REBOOT})
+    false, unknown = Condition("False", since=4_000.0), Condition("Unknown", since=4_000.0)
+    (drain,) = decide(machine(KernelReady=false), (worker(),), reboots, 0, NOW).actions
+    assert drain == DrainWorker(ORION, "worker-3", "[node_condition] KernelReady=False")
+    there = drained("[node_condition] KernelReady=False")
+    (degraded,) = decide(machine(KernelReady=false), (there,), reboots, 0, NOW).actions
+    assert degraded == SetCondition(names.DEGRADED, "True", names.NEED_REBOOT, "KernelReady is False.")
+    for well in (machine(KernelReady=TRUE), machine(KernelReady=unknown), machine()):
+        assert not decide(well, (worker(),), reboots, 0, NOW).actions
+        assert decide(well, (there,), reboots, 0, NOW).actions == resumed(there)
+
+
 def test_a_silent_machine_goes_only_if_wanted_and_when_its_workers_are_drained() -> None:
     silent = machine(Ready=Condition("Unknown", since=NOW - 1_000))
     wanted = dataclasses.replace(POLICY, deletes_not_ready=True)
