@@ -14,7 +14,7 @@ from slurmery.kube import config
 from slurmery.kube.client import Client
 from slurmery.kube.resources import NAMESPACES, SERVICE_ACCOUNTS
 from tests.controlplane.definitions import define
-from tests.controlplane.health.stage import Stage
+from tests.controlplane.health.stage import Checks, Stage
 from tests.e2e.health.lab import Lab
 from tests.e2e.health.programs import Programs
 
@@ -55,3 +55,12 @@ def programs(stage: Stage[Lab], tmp_path: Path) -> Iterator[Programs]:
     programs = Programs(stage.plane, stage.namespace, tmp_path)
     yield programs
     programs.kill()
+
+
+@pytest.fixture
+async def checks(stage: Stage[Lab]) -> AsyncIterator[Checks]:
+    """The repair alone, in this process."""
+    checks = Checks(stage)
+    checks.start()
+    yield checks
+    await checks.kill()

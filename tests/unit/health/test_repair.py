@@ -145,6 +145,14 @@ def test_a_health_drain_older_than_the_machine_is_over() -> None:
     assert decide(machine(), (old,), POLICY, 0, NOW).actions == resumed(old)
 
 
+def test_a_health_drain_older_than_the_pods_place_is_over() -> None:
+    moved = drained("[hardware_problem] gpu_health: XID 79", placed_since=5_001.0)
+    stayed = drained("[hardware_problem] gpu_health: XID 79", placed_since=4_999.0)
+    assert decide(machine(), (moved,), POLICY, 0, NOW).actions == resumed(moved)
+    (mark,) = decide(machine(), (stayed,), POLICY, 0, NOW).actions
+    assert isinstance(mark, SetCondition)
+
+
 def test_a_condition_of_another_vendor_may_only_drain_and_is_undone_when_it_passes() -> None:
     drains = Policy(conditions={"KernelDeadlock": Response.DRAIN})
     (drain,) = decide(machine(KernelDeadlock=TRUE), (worker(),), drains, 0, NOW).actions
