@@ -158,6 +158,8 @@ class Recorder:
         if series is None:
             return
         series.queued = False
+        if series.count == series.written:
+            return  # queued again while it was being written
         count = series.count
         try:
             if series.name:

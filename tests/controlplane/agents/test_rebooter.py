@@ -187,6 +187,35 @@ async def test_a_cordon_of_somebody_else_is_there_after_the_drain_too(world: Wor
         assert await world.cordoned() == (True, False)
 
 
+async def test_a_reboot_does_not_open_what_somebody_else_has_cordoned(world: World) -> None:
+    world.plane.kubectl("cordon", world.node)
+    await world.pod("worker-0")
+    async with world.rebooter():
+        await world.ask(names.REBOOT, "True", names.NEED_REBOOT)
+        await world.says(names.REBOOT, "True", names.REBOOTED)
+        await world.says(names.DRAIN, "False", "NodeUndrained")
+        assert await world.pods() == set()
+        assert await world.cordoned() == (True, False)
+
+
+async def test_a_pod_that_needs_time_to_leave_is_waited_for(world: World) -> None:
+    await world.pod("database", finalizers=["example.com/closes-its-files"])
+    async with world.rebooter():
+        await world.ask(names.REBOOT, "True", names.NEED_REBOOT)
+        database = Key(DEFAULT, f"{world.node}-database")
+
+        async def leaving() -> bool:
+            return "deletionTimestamp" in (await world.client.get(PODS, database))["metadata"]
+
+        await until(leaving)
+        await asyncio.sleep(6)  # more than the time between two looks
+        assert await world.pods() == {"database"}
+        assert await world.condition(names.DRAIN) == ("True", names.DRAINING)
+        assert await world.condition(names.REBOOT) == ("True", names.NEED_REBOOT)
+        await world.client.patch(PODS, database, {"metadata": {"finalizers": None}})
+        await world.says(names.REBOOT, "True", names.REBOOTED)
+
+
 async def test_a_drain_is_taken_up_where_a_killed_rebooter_left_it(world: World) -> None:
     await world.pod("worker-0")
     await world.budget(1)

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from dev.controlplane import ControlPlane
 from slurmery.health.repair import policy as names
+from slurmery.health.repair.model import Half
 from slurmery.health.repair.policy import Policy
 from slurmery.health.repair.program import Repair
 from slurmery.health.storage.program import Watch
@@ -338,6 +339,7 @@ class Checks:
 
     def __init__(self, stage: Stage[Any]) -> None:
         self.policy = Policy()
+        self.halves = frozenset(Half)
         self._stage = stage
         self.lives = 0
         self._dies = False
@@ -382,7 +384,7 @@ class Checks:
             runtime = Runtime(client, "test", Listen())
             around = world(runtime, namespaces, reach=lambda _: self._stage.slurm.url, intervals=INTERVALS)
             around.slurms.wire()
-            Repair(self.policy).wire(runtime, around)
+            Repair(self.policy, self.halves).wire(runtime, around)
             watching = self._watch.open(runtime, around) if self._watch else nullcontext()
             try:
                 async with watching:

@@ -167,3 +167,17 @@ async def test_a_check_starts_nothing_after_its_creation_unless_it_is_told_to(sc
         await scene.exists(JOBS, "ssh-initial-run")
         await scene.exists(CRON_JOBS, "later")
     assert await scene.names(JOBS) == {"ssh-initial-run"}
+
+
+async def test_results_and_accounts_can_be_switched_off(scene: Scene) -> None:
+    await phase(scene, "Available")
+    script = "#!/bin/sh\ntrue\n"
+    await scene.create(ACTIVE_CHECKS, "ssh", CHECK)
+    job = {**CHECK, "name": "job", "checkType": "slurmJob", "slurmJobSpec": {"sbatchScript": script}}
+    await scene.create(ACTIVE_CHECKS, "job", job)
+    async with active.checks(scene.plane, scene.namespace, parts=frozenset()):
+        await scene.exists(JOBS, "ssh-initial-run")
+        await scene.says(ACTIVE_CHECKS, "job", "Progressing", "True", "activecheckjob is switched off")
+        await asyncio.sleep(1)
+    assert await scene.names(ROLES) == set()
+    assert await job_state(scene, "ssh") == ""

@@ -6,6 +6,7 @@ import random
 import pytest
 
 from slurmery.health.repair import policy as names
+from slurmery.health.repair.model import Half
 from slurmery.health.repair.policy import Response
 
 from .stage import CLUSTER, Checks, Slurm, Stage
@@ -150,16 +151,43 @@ async def test_a_slurm_that_has_never_answered_is_waited_for_in_words(
     await stage.drained("worker-0", names.REPLACEMENT_REASON)
 
 
+@pytest.mark.parametrize(
+    "sign",
+    [
+        "KernelDeadlock",  # node-problem-detector's
+        "GpuThermalWatch",  # of NVIDIA's NVSentinel
+        "AcceleratedHardwareReady=False",  # of Amazon's agent
+    ],
+)
 async def test_a_condition_of_another_vendor_drains_and_gives_back(
-    stage: Stage[Slurm], checks: Checks
+    stage: Stage[Slurm], checks: Checks, sign: str
 ) -> None:
-    await checks.restart(conditions={"KernelDeadlock": Response.DRAIN})
+    kind, bad = names.parsed(sign)
+    await checks.restart(conditions={sign: Response.DRAIN})
     await stage.node(0)
-    await stage.say(0, "KernelDeadlock", "True", "DockerHung")
-    await stage.drained("worker-0", "[node_condition] KernelDeadlock")
-    await stage.say(0, "KernelDeadlock", "False", "KernelHasNoDeadlock")
+    await stage.say(0, kind, bad)
+    await stage.drained("worker-0", f"[node_condition] {sign}")
+    await stage.say(0, kind, "True" if bad == "False" else "False")
     await stage.undrained("worker-0")
-    assert set(await stage.conditions(0)) == {"KernelDeadlock", names.READY}
+    assert set(await stage.conditions(0)) == {kind, names.READY}
+
+
+async def test_each_half_can_be_switched_off(stage: Stage[Slurm], checks: Checks) -> None:
+    await stage.node(0)
+    checks.halves = frozenset({Half.SLURM})
+    await checks.restart()
+    await stage.say(0, MAINTENANCE, "True")
+    await stage.says(0, names.MAINTENANCE, "True", names.DRAINING)
+    await asyncio.sleep(2)
+    assert names.DRAIN not in await stage.conditions(0)
+
+    checks.halves = frozenset({Half.KUBERNETES})
+    await checks.restart()
+    await stage.says(0, names.DRAIN, "True", names.NEED_DRAIN)
+    await stage.node(1)
+    await stage.say(1, MAINTENANCE, "True")
+    await asyncio.sleep(2)
+    assert not stage.slurm.drained("worker-1")
 
 
 async def test_heartbeats_cost_nothing(stage: Stage[Slurm], checks: Checks) -> None:

@@ -26,8 +26,11 @@ class Kubelet:
         self.used = 0
         self.pods: dict[str, str] = {}
         self.port = 0
+        self.refuses = False
 
     async def summary(self, _: web.Request) -> web.Response:
+        if self.refuses:
+            raise web.HTTPForbidden
         pods = [
             {"podRef": {"name": name, "uid": uid}, "ephemeral-storage": {"usedBytes": self.used}}
             for name, uid in self.pods.items()
@@ -65,6 +68,24 @@ async def test_a_full_worker_is_drained_and_taken_back(
     kubelet.used = 7 * GIB
     await stage.undrained("worker-0")
     assert len(stage.slurm.words) == 2
+
+
+async def test_a_kubelet_that_refuses_to_tell_changes_nothing(
+    stage: Stage[Slurm], checks: Checks, kubelet: Kubelet
+) -> None:
+    await checks.restart(watch=Watch(ways=Ways(port=kubelet.port, unchecked=True), interval=0.3))
+    await stage.node(0, address="127.0.0.1")
+    kubelet.pods["worker-0"] = await stage.runs("worker-0")
+    kubelet.used, kubelet.refuses = 9 * GIB, True
+    failed = REQUESTS.labels("error")._value.get()
+
+    async def refused() -> bool:
+        return bool(REQUESTS.labels("error")._value.get() > failed + 2)
+
+    await until(refused)
+    assert not stage.slurm.drained("worker-0")
+    kubelet.refuses = False
+    await stage.drained("worker-0", PREFIX)
 
 
 async def test_a_kubelet_whom_nobody_vouches_for_is_not_asked(

@@ -9,13 +9,12 @@ import pytest
 
 from dev import images
 from dev.controlplane import ControlPlane
-from slurmery.api import nebius
+from slurmery.api import nebius, slinky
 from slurmery.kube import config
 from slurmery.kube.client import Client
 from slurmery.kube.resources import NAMESPACES, SERVICE_ACCOUNTS
-from slurmery.nebius.names import Names
 from tests.controlplane.definitions import define
-from tests.controlplane.health.stage import CLUSTER, Stage
+from tests.controlplane.health.stage import Checks, Stage
 from tests.e2e.health.lab import Lab
 from tests.e2e.health.programs import Programs
 
@@ -24,7 +23,7 @@ from tests.e2e.health.programs import Programs
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     with ControlPlane(tmp_path_factory.mktemp("health")) as plane:
         plane.start_kwok()
-        asyncio.run(define(plane, nebius.KINDS))
+        asyncio.run(define(plane, (*nebius.KINDS, *slinky.KINDS)))
         yield plane
 
 
@@ -38,16 +37,14 @@ def lab(request: pytest.FixtureRequest, plane: ControlPlane, tmp_path: Path) -> 
         lab.stop()
 
 
-@pytest.fixture
-async def stage(plane: ControlPlane, lab: Lab) -> AsyncIterator[Stage[Lab]]:
+@pytest.fixture(params=[Stage])
+async def stage(request: pytest.FixtureRequest, plane: ControlPlane, lab: Lab) -> AsyncIterator[Stage[Lab]]:
+    """A namespace with a cluster of either door, whose Slurm is the lab's."""
     name = f"test-{uuid.uuid4().hex[:8]}"
     async with Client(config.load(plane.kubeconfig)) as client:
-        await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        account = {"name": "default", "namespace": name}
-        await client.create(
-            SERVICE_ACCOUNTS, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account}
-        )
-        stage = Stage(plane, client, name, lab, patience=90)
+        await client.create(NAMESPACES, {"metadata": {"name": name}})
+        await client.create(SERVICE_ACCOUNTS, {"metadata": {"name": "default", "namespace": name}})
+        stage: Stage[Lab] = request.param(plane, client, name, lab, patience=90)
         await stage.cluster(lab.key)
         yield stage
         await stage.clean()
@@ -55,7 +52,15 @@ async def stage(plane: ControlPlane, lab: Lab) -> AsyncIterator[Stage[Lab]]:
 
 @pytest.fixture
 def programs(stage: Stage[Lab], tmp_path: Path) -> Iterator[Programs]:
-    service = f"{Names(CLUSTER, stage.namespace).rest_service}.{stage.namespace}.svc"
-    programs = Programs(stage.plane, stage.namespace, tmp_path, service)
+    programs = Programs(stage.plane, stage.namespace, tmp_path)
     yield programs
     programs.kill()
+
+
+@pytest.fixture
+async def checks(stage: Stage[Lab]) -> AsyncIterator[Checks]:
+    """The repair alone, in this process."""
+    checks = Checks(stage)
+    checks.start()
+    yield checks
+    await checks.kill()

@@ -21,24 +21,26 @@ from slurmery.kube.client import Client
 from slurmery.kube.informer import Informer
 from slurmery.kube.meta import Selection
 from slurmery.kube.resources import NODES
+from tests.controlplane.health.stage import CLUSTER
 
 _INSIDE: Final = 'mount --bind "$1" /etc/hosts; shift; exec "$@"'
 _ALONE: Final = ("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--propagation", "private")
 _QUIET: Final = ("--metrics-bind-address=0", "--health-probe-bind-address=0", "--log-format=plain")
 CHECKS: Final = "checks"
-POLICY: Final = "conditions: {KernelDeadlock: reboot, GpuUnhealthy: replace}\n"
+POLICY: Final = "conditions: {KernelDeadlock: reboot}\n"
 
 
 class Programs:
     """One `checks` for a namespace, and the rebooter of each node that was given one."""
 
-    def __init__(self, plane: ControlPlane, namespace: str, folder: Path, service: str) -> None:
+    def __init__(self, plane: ControlPlane, namespace: str, folder: Path) -> None:
         self.deaths = 0
         self._plane = plane
         self._namespace = namespace
         self._log = folder / "programs.log"
         self._hosts = folder / "hosts"
-        self._hosts.write_text(f"127.0.0.1 localhost\n{plane.plane.address} {service}\n")
+        services = f"{CLUSTER}-rest-svc.{namespace}.svc {CLUSTER}-restapi.{namespace}"
+        self._hosts.write_text(f"127.0.0.1 localhost\n{plane.plane.address} {services}\n")
         self._policy = folder / "policy.yaml"
         self._policy.write_text(POLICY)
         self._nodes: list[str] = []

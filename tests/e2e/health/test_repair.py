@@ -2,8 +2,10 @@
 
 import asyncio
 
+import pytest
+
 from slurmery.health.repair import policy as names
-from tests.controlplane.health.stage import Stage
+from tests.controlplane.health.stage import SlinkyStage, Stage
 from tests.e2e.health.lab import Lab
 from tests.e2e.health.programs import Programs
 
@@ -85,6 +87,7 @@ async def test_a_node_is_replaced_without_losing_its_job_though_slurmrestd_is_do
     assert lab.drained("worker-01")
 
 
+@pytest.mark.parametrize(("stage", "lab"), [(Stage, "24.11"), (SlinkyStage, "26.05")], indirect=True)
 async def test_drains_of_slurm_reach_kubernetes_lead_to_a_reboot_or_mark_the_node(
     stage: Stage[Lab], programs: Programs, lab: Lab
 ) -> None:

@@ -34,6 +34,8 @@ def test_an_empty_file_changes_nothing() -> None:
     [
         ("conditions: {KernelDeadlock: explode}", "conditions.KernelDeadlock: must be one of ignore, drain"),
         ("conditions: {SlurmNodeDrain: drain}", "conditions.SlurmNodeDrain: this condition has a meaning"),
+        ("conditions: {Ready=False: replace}", "conditions.Ready=False: this condition has a meaning"),
+        ("conditions: {KernelReady=no: drain}", "conditions.KernelReady=no: what follows = must be True"),
         ("conditions: [KernelDeadlock]", "conditions: must map names"),
         ('reasons: {"[gpu]": drain}', r"reasons.\[gpu\]: must be one of ignore, reboot, replace"),
         ("budget: 0", "budget: must be a whole number of at least 1"),

@@ -145,6 +145,14 @@ def test_a_health_drain_older_than_the_machine_is_over() -> None:
     assert decide(machine(), (old,), POLICY, 0, NOW).actions == resumed(old)
 
 
+def test_a_health_drain_older_than_the_pods_place_is_over() -> None:
+    moved = drained("[hardware_problem] gpu_health: XID 79", placed_since=5_001.0)
+    stayed = drained("[hardware_problem] gpu_health: XID 79", placed_since=4_999.0)
+    assert decide(machine(), (moved,), POLICY, 0, NOW).actions == resumed(moved)
+    (mark,) = decide(machine(), (stayed,), POLICY, 0, NOW).actions
+    assert isinstance(mark, SetCondition)
+
+
 def test_a_condition_of_another_vendor_may_only_drain_and_is_undone_when_it_passes() -> None:
     drains = Policy(conditions={"KernelDeadlock": Response.DRAIN})
     (drain,) = decide(machine(KernelDeadlock=TRUE), (worker(),), drains, 0, NOW).actions
@@ -152,6 +160,19 @@ def test_a_condition_of_another_vendor_may_only_drain_and_is_undone_when_it_pass
     there = drained("[node_condition] KernelDeadlock")
     assert not decide(machine(KernelDeadlock=TRUE), (there,), drains, 0, NOW).actions
     assert decide(machine(), (there,), drains, 0, NOW).actions == resumed(there)
+
+
+def test_a_condition_that_is_false_in_trouble_is_a_sign_as_well() -> None:
+    reboots = Policy(conditions={"KernelReady=False": Response.REBOOT})
+    false, unknown = Condition("False", since=4_000.0), Condition("Unknown", since=4_000.0)
+    (drain,) = decide(machine(KernelReady=false), (worker(),), reboots, 0, NOW).actions
+    assert drain == DrainWorker(ORION, "worker-3", "[node_condition] KernelReady=False")
+    there = drained("[node_condition] KernelReady=False")
+    (degraded,) = decide(machine(KernelReady=false), (there,), reboots, 0, NOW).actions
+    assert degraded == SetCondition(names.DEGRADED, "True", names.NEED_REBOOT, "KernelReady is False.")
+    for well in (machine(KernelReady=TRUE), machine(KernelReady=unknown), machine()):
+        assert not decide(well, (worker(),), reboots, 0, NOW).actions
+        assert decide(well, (there,), reboots, 0, NOW).actions == resumed(there)
 
 
 def test_a_silent_machine_goes_only_if_wanted_and_when_its_workers_are_drained() -> None:

@@ -50,6 +50,17 @@ def regarding(name: str) -> Regarding:
 
 
 @pytest.mark.looptime
+async def test_what_takes_long_to_write_is_not_written_twice(server: Server) -> None:
+    server.delay = 40  # longer than the time between two looks at what is not written yet
+    events = recorder(server)
+    running = asyncio.create_task(events.run())
+    events.record(regarding("a"), "Normal", "Created", "Pod created")
+    await asyncio.sleep(200)
+    running.cancel()
+    assert (len(server.created), server.patched) == (1, [])
+
+
+@pytest.mark.looptime
 async def test_recording_takes_no_time_however_slow_the_server_is(server: Server) -> None:
     server.delay = 1000
     events = recorder(server)

@@ -10,6 +10,7 @@ from functools import partial
 from slurmery.cli import process
 from slurmery.cli.settings.checks import ChecksSettings
 from slurmery.health.active import program as active
+from slurmery.health.active.reconcile import Part
 from slurmery.health.repair import policy as names
 from slurmery.health.repair.model import Half
 from slurmery.health.repair.policy import Policy, Response
@@ -51,6 +52,7 @@ def _active(settings: ChecksSettings) -> active.Settings:
         limit=settings.activecheck_limit,
         every=settings.requeue_after_activecheck.total_seconds(),
         time_limit=settings.reconcile_timeout.total_seconds(),
+        parts=frozenset(part for part in Part if settings.controllers.on(part)),
     )
 
 

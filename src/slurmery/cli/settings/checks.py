@@ -42,7 +42,12 @@ class ChecksSettings(LeaderSettings):
     cache_sync_timeout: CacheTime = timedelta(minutes=2)
     reconcile_timeout: ReconcileTime = timedelta(minutes=3)
     max_concurrent_reconciles: Annotated[
-        Count, Flag("How many objects of a kind are reconciled at once.", RECONCILE)
+        Count,
+        Flag(
+            "How many objects of a kind are reconciled at once.",
+            RECONCILE,
+            moot="budgets of nodes and of checks are spent by one hand",
+        ),
     ] = 1
     controllers: Annotated[
         Switches,
@@ -71,13 +76,28 @@ class ChecksSettings(LeaderSettings):
             moot="all jobs are asked for at once, every 10 s while a check is under way",
         ),
     ] = timedelta(minutes=1)
-    check_interval: Annotated[timedelta, Flag("Time between two rounds of checks.", RECONCILE)] = timedelta(
-        seconds=30
-    )
-    timeout: Annotated[timedelta, Flag("Time that one question to Slurm may take.", RECONCILE)] = timedelta(
-        seconds=10
-    )
-    retries: Annotated[Whole, Flag("How often a failed question is asked again.", RECONCILE)] = 3
+    check_interval: Annotated[
+        timedelta,
+        Flag(
+            "Time between two rounds of checks.",
+            RECONCILE,
+            moot="nodes are looked at when they or Slurm change, and each check has its own schedule",
+        ),
+    ] = timedelta(seconds=30)
+    timeout: Annotated[
+        timedelta,
+        Flag(
+            "Time that one question to Slurm may take.", RECONCILE, moot="each kind of question has its own"
+        ),
+    ] = timedelta(seconds=10)
+    retries: Annotated[
+        Whole,
+        Flag(
+            "How often a failed question is asked again.",
+            RECONCILE,
+            moot="Slurm is asked again until it answers, and counts as busy until then",
+        ),
+    ] = 3
     activecheck_user: Annotated[str, Flag("User of Slurm as whom checks are submitted.", ACTIVE)] = (
         "soperatorchecks"
     )

@@ -13,7 +13,14 @@ from slurmery.doors.cache import Cache
 from slurmery.doors.report import Reporter
 from slurmery.doors.views import Custom
 from slurmery.health.active import kubejobs
-from slurmery.health.active.reconcile import ACTIVE_CHECKS, CHECK_INDEX, CLUSTER_INDEX, Caches, Reconcile
+from slurmery.health.active.reconcile import (
+    ACTIVE_CHECKS,
+    CHECK_INDEX,
+    CLUSTER_INDEX,
+    Caches,
+    Part,
+    Reconcile,
+)
 from slurmery.health.active.slurm import Reach, Ways, in_cluster
 from slurmery.health.active.slurmjobs import SlurmJobs
 from slurmery.kube.apply import Applier
@@ -37,13 +44,14 @@ _OURS: Final = f"{names.COMPONENT_LABEL}={names.CHECKS}"
 @dataclass(frozen=True)
 class Settings:
     """How checks are run. `user` submits their Slurm jobs; `limit` is how many of a cluster run at once;
-    `every` is how often one that waits is looked at."""
+    `every` is how often one that waits is looked at; `parts` are what is switched on."""
 
     namespaces: Sequence[str] = ()
     user: str = "soperatorchecks"
     limit: int = 4
     every: float = 10.0
     time_limit: float = 180.0
+    parts: frozenset[Part] = frozenset(Part)
 
 
 def wire(runtime: Runtime, settings: Settings, reach: Reach = in_cluster) -> None:
@@ -74,7 +82,9 @@ def wire(runtime: Runtime, settings: Settings, reach: Reach = in_cluster) -> Non
     ways = Ways(runtime.client, settings.user, reach)
     caches.clusters.subscribe(lambda old, new: ways.forget(old.key) if old and not new else None)
     slurm_jobs = SlurmJobs(runtime.client, ways, settings.limit)
-    reconcile = Reconcile(runtime.client, caches, applier, reporter, slurm_jobs, every=settings.every)
+    reconcile = Reconcile(
+        runtime.client, caches, applier, reporter, slurm_jobs, every=settings.every, parts=settings.parts
+    )
     # One at a time, or two checks might take the last free place together.
     controller = Controller("activecheck", reconcile, unreported, time_limit=settings.time_limit)
     _wake(controller, caches)

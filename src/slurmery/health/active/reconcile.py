@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any, Final
 
 from slurmery.api.nebius import ActiveCheck
@@ -32,6 +33,16 @@ CHECK_INDEX: Final = "check"
 FINALIZER: Final = "slurm.nebius.ai/activecheck-finalizer"
 
 
+class Part(StrEnum):
+    """What can be switched off for itself: seeing what became of jobs, and the account of checks' pods."""
+
+    RESULTS = "activecheckjob"
+    ACCOUNTS = "serviceaccount"
+
+
+_NO_RESULTS: Final = "What becomes of jobs is not looked at: the controller activecheckjob is switched off."
+
+
 @dataclass(frozen=True)
 class Caches:
     """What is known without asking."""
@@ -54,7 +65,9 @@ class Reconcile:
         slurm_jobs: SlurmJobs,
         *,
         every: float,
+        parts: frozenset[Part] = frozenset(Part),
     ) -> None:
+        self._parts = parts
         self._client = client
         self._caches = caches
         self._applier = applier
@@ -79,7 +92,8 @@ class Reconcile:
             return Result()
         waiting = self._waits(check, check.spec)
         if check.spec.check_type == "slurmJob":
-            return await self._slurm(view, check, check.spec, waiting)
+            unseen = "" if Part.RESULTS in self._parts else _NO_RESULTS
+            return await self._slurm(view, check, check.spec, waiting or unseen)
         return await self._kubernetes(view, check, check.spec, waiting)
 
     def _waits(self, check: ActiveCheck, spec: ActiveCheckSpec) -> str:
@@ -112,7 +126,8 @@ class Reconcile:
         cron = self._caches.cron_jobs.get(view.key)
         jobs = self._caches.jobs.by(CHECK_INDEX, view.key)
         before = self._reporter.status(view).get("k8sJobsStatus")
-        status = kubejobs.status(jobs, cron, before, datetime.now(UTC))
+        seen = Part.RESULTS in self._parts
+        status = kubejobs.status(jobs, cron, before, datetime.now(UTC)) if seen else before
         problems: tuple[Problem, ...] = ()
         if cron or not waiting:
             job = await self._job(check, spec)
@@ -148,7 +163,8 @@ class Reconcile:
     async def _apply(self, view: Custom, spec: ActiveCheckSpec, cron_job: Manifest) -> tuple[Problem, ...]:
         cluster = spec.slurm_cluster_ref_name
         owner = Owner(ACTIVE_CHECKS, view.key, view.metadata.uid, pod.labels(cluster))
-        desired = (*pod.access(view.metadata.namespace, cluster), Desired(CRON_JOBS, cron_job))
+        access = pod.access(view.metadata.namespace, cluster) if Part.ACCOUNTS in self._parts else ()
+        desired = (*access, Desired(CRON_JOBS, cron_job))
         outcomes = await self._applier.apply(owner, desired)
         self._reporter.tell(view, outcomes)
         return tuple(Problem(each.reason, each.message) for each in outcomes if each.act is Act.BLOCKED)

@@ -84,7 +84,7 @@ class _Signs:
     @property
     def cause(self) -> str:
         """What asks for a reboot."""
-        return f"Slurm says: {self._word}" if self.worker else f"{self.trigger} is True."
+        return f"Slurm says: {self._word}" if self.worker else f"{names.spelt(self.trigger or '')}."
 
     @property
     def _word(self) -> str:
@@ -94,14 +94,15 @@ class _Signs:
         found = [
             kind
             for kind in self.policy.conditions
-            if self.condition(kind).true and self._asks(kind) is not Response.IGNORE
+            if self.machine.shows(kind) and self._asks(kind) is not Response.IGNORE
         ]
         return max(found, key=lambda kind: _strength(self._asks(kind)), default=None)
 
     def _asks(self, kind: str) -> Response:
         """What a condition asks for; one that a reboot did not help keeps the workers drained, no more."""
         response, degraded = self.policy.conditions[kind], self.machine.conditions.get(names.DEGRADED)
-        rebooted = degraded is not None and not degraded.true and self.condition(kind).since < degraded.since
+        shown = self.machine.shows(kind)
+        rebooted = degraded and not degraded.true and shown and shown.since < degraded.since
         return Response.DRAIN if response is Response.REBOOT and rebooted else response
 
     def _strongest_worker(self) -> Worker | None:
@@ -124,13 +125,11 @@ def resolved(machine: Machine, worker: Worker, policy: Policy) -> bool:
     if worker.reason == names.NOT_READY_REASON:
         return machine.conditions.get(names.READY, _ABSENT).true
     if worker.reason.startswith(names.CONDITION_REASON):
-        return not machine.conditions.get(worker.reason.removeprefix(names.CONDITION_REASON), _ABSENT).true
+        return not machine.shows(worker.reason.removeprefix(names.CONDITION_REASON))
     response = policy.of_reason(worker.reason)
     if "node replacement process" in worker.reason:
         return not any(
-            machine.conditions.get(kind, _ABSENT).true
-            for kind, asked in policy.conditions.items()
-            if asked is Response.REPLACE
+            machine.shows(sign) for sign, asked in policy.conditions.items() if asked is Response.REPLACE
         )
     if response is Response.REBOOT:
         degraded = machine.conditions.get(names.DEGRADED)

@@ -33,6 +33,12 @@ class Machine:
     labels: Mapping[str, str]
     cordoned: bool = False
 
+    def shows(self, sign: str) -> Condition | None:
+        """The condition that a sign is, while the node has it."""
+        kind, status = names.parsed(sign)
+        found = self.conditions.get(kind)
+        return found if found and found.status == status else None
+
 
 @dataclass(frozen=True)
 class Worker:

@@ -29,6 +29,17 @@ NOT_READY_REASON: Final = f"{CONDITION_REASON}NotReady"
 OWN: Final = frozenset({MAINTENANCE, DEGRADED, DRAIN, REBOOT})
 
 
+def parsed(sign: str) -> tuple[str, str]:
+    """The type and the status of the node condition that a sign is: `Type` alone is while it is True."""
+    kind, _, status = sign.partition("=")
+    return kind, status or "True"
+
+
+def spelt(sign: str) -> str:
+    """A sign in words."""
+    return " is ".join(parsed(sign))
+
+
 class Response(Enum):
     """What a sign of trouble asks for; each includes the ones above it."""
 
@@ -42,7 +53,8 @@ class Response(Enum):
 class Policy:
     """Which signs ask for what.
 
-    `conditions` are types of node conditions that others set. `reasons` are texts in Slurm's drain reasons,
+    `conditions` are signs that others set: the type of a node condition stands for its being True, and
+    `Type=False` for the contrary. `reasons` are texts in Slurm's drain reasons,
     in the order in which they are looked for. `budget` is how many Kubernetes nodes may be away at once for
     reboot, eviction or deletion. `spared` are labels of nodes that are left alone.
     """
@@ -68,6 +80,11 @@ class Policy:
     deletes_not_ready: bool = False
     not_ready_seconds: float = 900.0
     spared: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def types(self) -> frozenset[str]:
+        """Of conditions that are looked at."""
+        return frozenset(parsed(sign)[0] for sign in self.conditions)
 
     def ours(self, reason: str) -> bool:
         """Whether a drain with this reason is ours to undo."""

@@ -1,6 +1,6 @@
 """The policy as people write it: YAML or JSON, laid over the defaults.
 
-    conditions: {KernelDeadlock: reboot, GpuUnhealthy: replace}
+    conditions: {KernelDeadlock: reboot, GpuNvlinkWatch: replace, AcceleratedHardwareReady=False: replace}
     reasons: {"[gpu]": replace}
     budget: 2
 
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import yaml
 
-from slurmery.health.repair.policy import OWN, READY, Policy, Response
+from slurmery.health.repair.policy import OWN, READY, Policy, Response, parsed
 
 _KEYS: Final = ("conditions", "reasons", "budget")
 # A drain reason cannot ask for a drain: its node is drained already.
@@ -34,8 +34,8 @@ def laid_over(policy: Policy, text: str) -> Policy:
     if unknown := given.keys() - set(_KEYS):
         raise PolicyError(f"{min(unknown)}: there is no such key; there are {', '.join(_KEYS)}")
     conditions = _responses("conditions", given.get("conditions", {}), tuple(Response))
-    for kind in sorted(conditions.keys() & {*OWN, READY}):
-        raise PolicyError(f"conditions.{kind}: this condition has a meaning of its own in a repair")
+    for sign in sorted(conditions):
+        _check_sign(sign)
     reasons = _responses("reasons", given.get("reasons", {}), _OF_REASONS)
     return replace(
         policy,
@@ -53,6 +53,14 @@ def _responses(where: str, value: Any, allowed: tuple[Response, ...]) -> dict[st
             raise PolicyError(f"{where}.{name}: must be one of {', '.join(words)}")
         found[name] = words[word]
     return found
+
+
+def _check_sign(sign: str) -> None:
+    kind, status = parsed(sign)
+    if kind in {*OWN, READY}:
+        raise PolicyError(f"conditions.{sign}: this condition has a meaning of its own in a repair")
+    if status not in ("True", "False", "Unknown"):
+        raise PolicyError(f"conditions.{sign}: what follows = must be True, False or Unknown")
 
 
 def _mapping(where: str, value: Any) -> Mapping[str, Any]:

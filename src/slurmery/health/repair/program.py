@@ -37,7 +37,7 @@ class Repair:
         act = Act(runtime.client, slurms, machines, recorder, self.halves)
         reconcile = Reconcile(self.policy, machines, gather, slurms, act)
         controller = Controller("k8snodes", reconcile, unreported, time_limit=self.time_limit)
-        machines.wakes(controller, partial(_relevant, _LOOKED_AT | self.policy.conditions.keys()))
+        machines.wakes(controller, partial(_relevant, _LOOKED_AT | self.policy.types))
         pods.wakes(controller, _moved)
         slurms.changed.append(partial(reconcile.heard, controller))
         runtime.add(controller)
