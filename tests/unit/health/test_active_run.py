@@ -56,17 +56,17 @@ def test_each_worker_that_can_run_jobs_gets_one_and_nobody_two() -> None:
         Node(name="w-3", state=("DOWN", "NOT_RESPONDING")),
     ]
     each = spec(slurmJobSpec={"eachWorkerJobs": True})
-    assert set(targets(each, nodes, [], "m")) == {"w-0", "w-2"}
-    assert targets(each, nodes, [job(1, "RUNNING", required_nodes="w-0")], "m") == ("w-2",)
+    assert set(targets(each, nodes, [], "m", set())) == {"w-0", "w-2"}
+    assert targets(each, nodes, [job(1, "RUNNING", required_nodes="w-0")], "m", set()) == ("w-2",)
     some = spec(slurmJobSpec={"eachWorkerJobArray": True, "maxNumberOfJobs": 1})
-    assert len(targets(some, nodes, [], "m")) == 1
-    assert targets(some, nodes, [job(1, "RUNNING", required_nodes="w-0")], "m") == ()
+    assert len(targets(some, nodes, [], "m", set())) == 1
+    assert targets(some, nodes, [job(1, "RUNNING", required_nodes="w-0")], "m", set()) == ()
 
 
 def test_a_plain_check_is_one_job_wherever_slurm_likes() -> None:
     plain = spec(slurmJobSpec={})
-    assert targets(plain, [], [], "m") == ("",)
-    assert targets(plain, [], [job(1, "PENDING")], "m") == ()
+    assert targets(plain, [], [], "m", set()) == ("",)
+    assert targets(plain, [], [job(1, "PENDING")], "m", set()) == ()
 
 
 @pytest.mark.parametrize("state", ["FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL"])
@@ -127,18 +127,19 @@ def test_reactions_speak_the_words_of_their_version() -> None:
 
 def test_a_node_that_is_reserved_for_checks_is_checked_there_and_no_other_reserved_one() -> None:
     nodes = [
-        Node(name="w-0", state=("IDLE", "RESERVED"), reservation="bad-w-0"),
-        Node(name="w-1", state=("IDLE", "RESERVED"), reservation="bad-w-0"),
-        Node(name="w-2", state=("IDLE", "RESERVED", "DRAIN"), reservation="bad-w-2"),
+        Node(name="w-0", state=("IDLE", "RESERVED")),
+        Node(name="w-1", state=("IDLE", "RESERVED")),
+        Node(name="w-2", state=("IDLE", "RESERVED", "DRAIN")),
         Node(name="w-3", state=("IDLE",)),
     ]
+    there = {"bad-w-0", "bad-w-2", "maintenance"}
     each = spec(
         slurmJobSpec={"eachWorkerJobs": True},
         failureReactions={"addReservation": {"prefix": "bad"}},
         successReactions={"removeReservation": {"prefix": "bad"}},
     )
-    assert set(targets(each, nodes, [], "m")) == {"w-0", "w-3"}
-    assert [held(each, node) for node in nodes] == ["bad-w-0", "", "bad-w-2", ""]
+    assert set(targets(each, nodes, [], "m", there)) == {"w-0", "w-3"}
+    assert [held(each, node.name, there) for node in nodes] == ["bad-w-0", "", "bad-w-2", ""]
     assert reactions.on_failure(each, "diag", 5) == Word(reserve="bad")
     assert reactions.on_success(each, "diag", 5) == Word(release="bad")
     assert reactions.reserves(each)

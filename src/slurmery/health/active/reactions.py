@@ -49,8 +49,8 @@ def _said(given: Reactions | None, check: str, job_id: int) -> Word:
 
 
 def reserves(spec: ActiveCheckSpec) -> bool:
-    """Whether the check may want to make reservations."""
-    return any(word.reserve for word in (on_failure(spec, "", 0), on_success(spec, "", 0)))
+    """Whether the check has to do with reservations."""
+    return bool(quarantine(spec, ""))
 
 
 def quarantine(spec: ActiveCheckSpec, node: str) -> frozenset[str]:

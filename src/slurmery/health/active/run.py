@@ -6,7 +6,7 @@ Each job carries the mark of its run, so that whoever goes on after a crash find
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -108,16 +108,18 @@ def has_gpus(node: Node) -> bool:
     return "gpu" in node.gres
 
 
-def held(spec: ActiveCheckSpec, node: Node) -> str:
-    """The reservation that keeps a node for checks like this one; "" if there is none."""
-    return node.reservation if node.reservation in quarantine(spec, node.name) else ""
+def held(spec: ActiveCheckSpec, node: str, reservations: Set[str]) -> str:
+    """Which of Slurm's reservations keeps a node for checks like this one; "" if none does."""
+    return min(quarantine(spec, node) & reservations, default="")
 
 
-def _fit(spec: ActiveCheckSpec, node: Node) -> bool:
-    return _UNFIT.isdisjoint({*node.state} - (_RESERVED if held(spec, node) else set()))
+def _fit(node: Node, held_by_us: str) -> bool:
+    return _UNFIT.isdisjoint({*node.state} - (_RESERVED if held_by_us else set()))
 
 
-def targets(spec: ActiveCheckSpec, nodes: Iterable[Node], jobs: Sequence[Job], mark: str) -> tuple[str, ...]:
+def targets(
+    spec: ActiveCheckSpec, nodes: Iterable[Node], jobs: Sequence[Job], mark: str, reservations: Set[str]
+) -> tuple[str, ...]:
     """The nodes that have yet to get their job in the run of this mark; "" is wherever Slurm likes."""
     given = spec.slurm_job_spec
     if given is None:
@@ -125,7 +127,8 @@ def targets(spec: ActiveCheckSpec, nodes: Iterable[Node], jobs: Sequence[Job], m
     if not (given.each_worker_jobs or given.each_worker_job_array):
         return () if jobs else ("",)
     taken = {job.required_nodes for job in jobs}
-    fit = [node.name for node in nodes if _fit(spec, node) and node.name not in taken]
+    free = [node for node in nodes if node.name not in taken]
+    fit = [node.name for node in free if _fit(node, held(spec, node.name, reservations))]
     # Other ones in each run, yet the same ones for whoever goes on with it.
     shuffled = sorted(fit, key=lambda name: hashlib.blake2b(f"{mark} {name}".encode()).digest())
     room = given.max_number_of_jobs - len(jobs) if given.max_number_of_jobs else len(shuffled)

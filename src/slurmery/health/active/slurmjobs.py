@@ -6,13 +6,12 @@ No pod takes part. What a run needs to be gone on with is in the status and in t
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from slurmery.api.nebius import ActiveCheck
 from slurmery.api.nebius.activecheck import ActiveCheckSpec
 from slurmery.doors.conditions import Problem
 from slurmery.health.active import reactions
-from slurmery.health.active.reactions import Word
 from slurmery.health.active.run import (
     NO_JOB,
     Ended,
@@ -30,14 +29,14 @@ from slurmery.health.active.run import (
 from slurmery.health.active.schedule import ScheduleError, schedule
 from slurmery.health.active.script import ScriptError, options
 from slurmery.health.active.slurm import Way, Ways
+from slurmery.health.active.words import known_reservations, say
 from slurmery.kube.client import Client
 from slurmery.kube.errors import NotFoundError
 from slurmery.kube.logs import logger
 from slurmery.kube.meta import Key
 from slurmery.kube.resources import CONFIG_MAPS
 from slurmery.slurm.errors import RejectedError, SlurmError, UnofferedError
-from slurmery.slurm.model import Job, Node, Number
-from slurmery.slurm.requests import JobRequest, NodeUpdate, ReservationRequest
+from slurmery.slurm.requests import JobRequest
 
 log = logger("activecheck")
 
@@ -50,7 +49,6 @@ _BATCH: Final = 50
 _POLL_SECONDS: Final = 10.0
 _SOON_SECONDS: Final = 1.0
 _UNTOLD_SECONDS: Final = 60.0
-_ALL_YEAR_MINUTES: Final = 365 * 24 * 60
 
 
 @dataclass(frozen=True)
@@ -60,6 +58,13 @@ class Answer:
     status: dict[str, Any] | None
     problems: tuple[Problem, ...] = ()
     again: float | None = None
+
+
+class Place(NamedTuple):
+    """Where a job is to run: on a node, or wherever Slurm likes; and in which reservation."""
+
+    node: str
+    reservation: str
 
 
 @dataclass(frozen=True)
@@ -142,13 +147,15 @@ class SlurmJobs:
                 return _over(status, Ended(skipped=True))
         mark = run.mark(f"{check.metadata.namespace}/{check.metadata.name}")
         known = [job for job in await way.jobs(fresh=True) if job.comment == mark]
-        missing = targets(spec, nodes.values(), known, mark)
+        reservations = await known_reservations(way, spec)
+        missing = targets(spec, nodes.values(), known, mark, reservations)
         if not missing and not known:
             return _over(status, Ended(errors=((NO_JOB, "No node can be checked now."),)))
         ids = {job.array_job_id or job.job_id for job in known}
         refusals: list[str] = []
         for name in missing[:_BATCH]:
-            request = _request(check.metadata.name, spec, wanted, mark, nodes.get(name))
+            place = Place(name, held(spec, name, reservations))
+            request = _request(check.metadata.name, spec, wanted, mark, place)
             try:
                 ids.add(await way.submitter.submit(script, request))
             except RejectedError as error:
@@ -181,11 +188,13 @@ class SlurmJobs:
     ) -> None:
         """Failures at once, each of them once; successes when the run is over."""
         name = check.metadata.name
-        for job, _ in results.failed:
-            if str(job.job_id) not in run.failed:
-                await _say(way, job, reactions.on_failure(spec, name, job.job_id))
-        for job in results.passed if not results.open else ():
-            await _say(way, job, reactions.on_success(spec, name, job.job_id))
+        failed = [job for job, _ in results.failed if str(job.job_id) not in run.failed]
+        passed = results.passed if not results.open else ()
+        reservations = await known_reservations(way, spec) if failed or passed else set()
+        for job in failed:
+            await say(way, job, reactions.on_failure(spec, name, job.job_id), reservations)
+        for job in passed:
+            await say(way, job, reactions.on_success(spec, name, job.job_id), reservations)
 
 
 def _over(status: dict[str, Any], results: Ended) -> Answer:
@@ -193,35 +202,8 @@ def _over(status: dict[str, Any], results: Ended) -> Answer:
     return Answer(reported(status, results, datetime.now(UTC)))
 
 
-async def _say(way: Way, job: Job, word: Word) -> None:
-    for name in job.node_names if any(word) else ():
-        node = await way.root.node(name)
-        if word.comment and node.comment != word.comment:
-            await way.root.update_node(name, NodeUpdate(comment=word.comment))
-        # A node that is drained already keeps its reason: it may be an administrator's.
-        if word.drain and not node.has_drain:
-            await way.root.update_node(name, NodeUpdate(state=("DRAIN",), reason=word.drain))
-        # And one that is reserved already keeps its reservation.
-        if word.reserve and not node.reservation:
-            await way.root.reserve(_reservation(word.reserve, name, way.user))
-        if word.release and node.reservation == reactions.reservation(word.release, name):
-            await way.root.delete_reservation(node.reservation)
-
-
-def _reservation(prefix: str, node: str, user: str) -> ReservationRequest:
-    """It begins now, whatever runs there, and lasts until it is removed."""
-    return ReservationRequest(
-        name=reactions.reservation(prefix, node),
-        start_time=Number(number=int(datetime.now(UTC).timestamp())),
-        duration=Number(number=_ALL_YEAR_MINUTES),
-        node_list=(node,),
-        users=tuple({"root", user}),
-        flags=("IGNORE_JOBS", "SPEC_NODES"),
-    )
-
-
 def _request(
-    name: str, spec: ActiveCheckSpec, wanted: Mapping[str, Any], mark: str, node: Node | None
+    name: str, spec: ActiveCheckSpec, wanted: Mapping[str, Any], mark: str, place: Place
 ) -> JobRequest:
     fields: dict[str, Any] = {
         "current_working_directory": _HOME,
@@ -231,10 +213,10 @@ def _request(
         "requeue": False,
         **wanted,
     }
-    if node:
-        fields |= {"required_nodes": (node.name,), "nodes": "1"}
-        if reservation := held(spec, node):
-            fields["reservation"] = reservation
+    if place.node:
+        fields |= {"required_nodes": (place.node,), "nodes": "1"}
+    if place.reservation:
+        fields["reservation"] = place.reservation
     environment = (_PATH, f"ACTIVE_CHECK_NAME={name}", *_variables(spec))
     return JobRequest(name=name, environment=environment, comment=mark, **fields)
 
