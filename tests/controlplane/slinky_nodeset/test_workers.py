@@ -1,10 +1,12 @@
 """Workers come, wait and go, with a real API server."""
 
 import asyncio
+from functools import partial
 
 import pytest
 
 from slurmery.doors import marks
+from slurmery.kube.meta import Resource
 from slurmery.kube.resources import POD_DISRUPTION_BUDGETS, SERVICES
 from slurmery.slinky.kinds import NODE_SETS
 
@@ -20,6 +22,25 @@ async def test_workers_come_up_without_any_slurm(stage: Stage) -> None:
     await stage.there("gpu-0", "gpu-1", "gpu-2")
     assert await stage.get(SERVICES, "slurm-workers-slurm")
     assert await stage.get(POD_DISRUPTION_BUDGETS, "slurm-workers-pdb-slurm")
+
+
+async def test_what_workers_share_belongs_to_all_nodesets_of_their_cluster_and_to_no_other(
+    stage: Stage,
+) -> None:
+    await stage.cluster(restapi=False)
+    await stage.nodeset(0)
+    images = {"slurmd": {"image": "slurmd"}, "logfile": {"image": "alpine"}}
+    for name, controller in (("cpu", "slurm"), ("elsewhere", "other")):
+        spec = {**images, "controllerRef": {"name": controller}, "replicas": 0}
+        await stage.create(NODE_SETS, name, spec)
+
+    async def owned(resource: Resource, name: str) -> bool:
+        found = await stage.get(resource, name)
+        references = found["metadata"].get("ownerReferences", ()) if found else ()
+        return {each["name"] for each in references} == {"gpu", "cpu"}
+
+    await until(partial(owned, SERVICES, "slurm-workers-slurm"))
+    await until(partial(owned, POD_DISRUPTION_BUDGETS, "slurm-workers-pdb-slurm"))
 
 
 async def test_scale_in_waits_for_the_running_job(stage: Stage) -> None:

@@ -10,7 +10,16 @@ from dev.kubectl import Kubectl
 from dev.target import LOCAL, release
 from tests.e2e.slinky import department as departments
 from tests.e2e.slinky.department import Department
-from tests.e2e.slinky.lab import Slurm, controller, example, manifest, nodeset, slurm_cluster
+from tests.e2e.slinky.lab import LEAVING, Slurm, controller, example, manifest, nodeset, slurm_cluster
+
+
+@pytest.fixture(scope="session", autouse=True)
+def swept(installed: Kubectl) -> Iterator[None]:
+    """Whatever was made here goes, however much of it goes at once."""
+    yield
+    if LEAVING:
+        names = (f"namespace/{name}" for name in LEAVING)
+        installed("wait", "--for=delete", *names, "--timeout=180s")
 
 
 @pytest.fixture(scope="module")

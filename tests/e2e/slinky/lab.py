@@ -23,6 +23,8 @@ from dev.refusal import Refusal
 from dev.target import LOCAL, release
 
 SECONDS: Final = 240
+LEAVING: Final[list[str]] = []
+"""Namespaces that were deleted, and must be gone in the end."""
 FORCE: Final = "slurmery/force-delete"
 # Runs until `release` leaves a file for it in the worker; whoever ends it earlier has lost it.
 _HELD: Final = "until [ -e /tmp/go-$SLURM_JOB_ID ]; do sleep 0.3; done"
@@ -226,7 +228,7 @@ def unique(name: str) -> str:
 
 @contextmanager
 def slurm_cluster(kubectl: Kubectl, name: str, manifest: str) -> Iterator[Slurm]:
-    """What the manifest describes, in a new namespace; gone afterwards, the NodeSets first, jobs or not."""
+    """What the manifest describes, in a new namespace; it goes afterwards, jobs or not, and nobody waits."""
     namespace = unique(name)
     kubectl("create", "namespace", namespace)
     slurm = Slurm(kubectl, namespace)
@@ -236,5 +238,5 @@ def slurm_cluster(kubectl: Kubectl, name: str, manifest: str) -> Iterator[Slurm]
         yield slurm
     finally:
         slurm.kubectl("annotate", "nodesets", "--all", "--overwrite", f"{FORCE}=true")
-        slurm.kubectl("delete", "nodesets", "--all", "--timeout=120s")
-        kubectl("delete", "namespace", namespace, "--timeout=120s")
+        kubectl("delete", "namespace", namespace, "--wait=false")
+        LEAVING.append(namespace)

@@ -16,6 +16,21 @@ def test_a_finished_job_is_in_the_database(department: Department) -> None:
     assert department.slurm.kubectl(*SQL, count).strip() == "1"
 
 
+def test_accounts_and_users_are_kept(department: Department) -> None:
+    def known() -> set[str]:
+        return set(
+            department.slurm.run("sacctmgr", "-n", "-P", "show", "assoc", "format=account,user").split()
+        )
+
+    assert "UP" in department.slurm.run("sacctmgr", "ping")
+    department.slurm.run("sacctmgr", "-i", "add", "account", "optics")
+    department.slurm.run("sacctmgr", "-i", "add", "user", "www-data", "account=optics")
+    assert {"optics|", "optics|www-data"} <= known()
+    department.slurm.run("sacctmgr", "-i", "delete", "user", "www-data", "account=optics")
+    department.slurm.run("sacctmgr", "-i", "delete", "account", "optics")
+    assert not {"optics|", "optics|www-data"} & known()
+
+
 def test_the_password_is_in_no_config_map_and_no_pod(department: Department) -> None:
     secret = json.loads(department.slurm.kubectl("get", "secret", "slurm-database", "-o", "json"))
     password = base64.b64decode(secret["data"]["password"]).decode()

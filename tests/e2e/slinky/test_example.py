@@ -12,6 +12,14 @@ def test_jobs_run_on_two_workers_that_are_not_privileged(slurm: Slurm) -> None:
         assert slurmd["securityContext"]["privileged"] is False
 
 
+def test_daemons_reach_each_other_by_name(slurm: Slurm) -> None:
+    assert "slurm-controller-0" in slurm.run("scontrol", "ping")
+    for pod, container in (("slurm-controller-0", "slurmctld"), ("workers-0", "slurmd")):
+        address = slurm.kubectl("exec", pod, "-c", container, "--", "getent", "hosts", "workers-1").split()[0]
+        assert address == slurm.workers()["workers-1"]["status"]["podIP"]
+        assert address in slurm.run("scontrol", "show", "node", "workers-1")
+
+
 def test_scale_in_waits_for_the_running_job(slurm: Slurm) -> None:
     job = slurm.run(
         "sbatch", "--parsable", "-w", "workers-1", "-o", "/dev/null", "--wrap", "sleep 20"

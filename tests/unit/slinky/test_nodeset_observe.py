@@ -200,6 +200,7 @@ def test_slurm_names_follow_the_host() -> None:
     assert seen(pod("gpu-x", hostname="w0", hostNetwork=True), **DAEMONS).slurm_name == "w0"
 
 
+DISK = {"type": "Disk", "status": "True", "reason": "Full", "message": "größer wird sie nicht"}
 PRESSURE = {"type": "Gpu", "status": "True", "reason": "Xid", "message": "GPU 3 fell off the bus"}
 
 
@@ -220,11 +221,24 @@ PRESSURE = {"type": "Gpu", "status": "True", "reason": "Xid", "message": "GPU 3 
             ),
             "new disk",
         ),
+        (
+            host(unschedulable=True, conditions=(DISK, PRESSURE, {**DISK, "type": "Other"})),
+            "(Xid: GPU 3 fell off the bus); (Full: größer wird sie nicht)",
+        ),
     ],
-    ids=["gone", "open", "cordoned", "condition", "condition not true", "condition alone", "annotation"],
+    ids=[
+        "gone",
+        "open",
+        "cordoned",
+        "condition",
+        "condition not true",
+        "condition alone",
+        "annotation",
+        "two of three conditions",
+    ],
 )
 def test_a_cordoned_node_says_why(machine: Host | None, reason: str | None) -> None:
-    assert host_reason(machine, ["Gpu"]) == reason
+    assert host_reason(machine, ["Gpu", "Disk"]) == reason
 
 
 def test_a_reason_is_not_endless() -> None:
