@@ -75,7 +75,7 @@ def test_checks_of_the_chart_pass(slurm: Slurm, helm: Helm, installed: Kubectl) 
     image = {"repository": f"{LOCAL}/slurmery", "tag": slurmery.__version__}
     helm.install("soperatorchecks", "soperatorchecks", NAMESPACE, {"checks": {"manager": {"image": image}}})
     wanted = {
-        "slurmClusterRefName": NAME,
+        "slurmClusterRefName": slurm.name,
         "images": {"k8sJob": f"{LOCAL}/login_sshd:{release()}"},
         "clusterType": "cpu",
         # Two hundredths of a CPU of a busy machine are slow, and uneven.
@@ -108,6 +108,6 @@ def test_an_upgrade_without_a_change_touches_no_pod(slurm: Slurm, helm: Helm) ->
     helm.install(
         "slurm", "slurm-cluster", slurm.namespace, {**values(), "annotations": {"example.com/a": "b"}}
     )
-    slurm.wait("the annotation", lambda: "annotations" in slurm.get("slurmcluster", NAME)["metadata"])
+    slurm.wait("the annotation", lambda: "annotations" in slurm.get("slurmcluster", slurm.name)["metadata"])
 
     assert pods() == before
