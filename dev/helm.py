@@ -35,6 +35,10 @@ class Helm:
         if done.returncode:
             raise Refusal(f"chart {chart} could not be installed: {done.stderr.strip()}")
 
+    def uninstall(self, release: str, namespace: str) -> None:
+        """Remove a release, if it is there."""
+        self._run("uninstall", release, f"--namespace={namespace}", "--ignore-not-found", "--wait")
+
     def _run(self, *arguments: str, stdin: str | None = None) -> "subprocess.CompletedProcess[str]":
         where = [f"--kubeconfig={self.kubeconfig}"] if self.kubeconfig else []
         return subprocess.run(

@@ -71,9 +71,17 @@ def test_jobs_run_in_the_jail_after_the_checks_of_the_prolog(slurm: Slurm) -> No
     slurm.wait("no check has drained a worker", lambda: set(slurm.states().values()) == {"idle"})
 
 
-def test_checks_of_the_chart_pass(slurm: Slurm, helm: Helm, installed: Kubectl) -> None:
+@pytest.fixture
+def checks(helm: Helm) -> Iterator[None]:
+    """Their program, which looks at every cluster and must not stay."""
     image = {"repository": f"{LOCAL}/slurmery", "tag": slurmery.__version__}
     helm.install("soperatorchecks", "soperatorchecks", NAMESPACE, {"checks": {"manager": {"image": image}}})
+    yield
+    helm.uninstall("soperatorchecks", NAMESPACE)
+
+
+@pytest.mark.usefixtures("checks")
+def test_checks_of_the_chart_pass(slurm: Slurm, helm: Helm) -> None:
     wanted = {
         "slurmClusterRefName": slurm.name,
         "images": {"k8sJob": f"{LOCAL}/login_sshd:{release()}"},
