@@ -94,6 +94,7 @@ volumes:
 {{- $part := omit $given "exporter" "munge" "volumes" "imagePullPolicy" "imagePullSecrets" -}}
 {{- $old := $given.exporter | default dict -}}
 {{- $container := mustMerge ($given.exporterContainer | default dict) (pick $given "imagePullPolicy" "imagePullSecrets") (omit $old "image" "podTemplateNameRef") -}}
+{{- $_ := set $container "command" ($container.command | default (list "/usr/bin/soperator-exporter")) -}}
 {{- $_ := set $part "exporterContainer" (include "slurm-cluster.container" (list $root "slurmNodes.exporter.exporterContainer" $container "soperatorExporter") | fromJson) -}}
 {{- if or $old.image $root.Values.images.exporter }}
 {{- $_ := set $part "exporter" (include "slurm-cluster.container" (list $root "slurmNodes.exporter.exporter" $old "exporter") | fromJson) }}

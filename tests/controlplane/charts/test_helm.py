@@ -101,7 +101,7 @@ def test_a_cluster_of_the_soperator_api_is_installed_and_its_volumes_outlive_it(
     assert set(helm.get("persistentvolumeclaims")) == claims
 
     for file in ("soperator-1.22-values.yaml", "small-values.yaml"):
-        values = CHARTS / "slurm-cluster" / "ci" / file
-        rendered = helm("template", "other", str(CHARTS / "slurm-cluster"), f"--values={values}")
+        small = CHARTS / "slurm-cluster" / "ci" / file
+        rendered = helm("template", "other", str(CHARTS / "slurm-cluster"), f"--values={small}")
         cluster = next(each for each in yaml.safe_load_all(rendered) if each["kind"] == "SlurmCluster")
         helm.plane.kubectl("create", "--dry-run=server", "-f", "-", stdin=json.dumps(cluster))

@@ -10,6 +10,7 @@ from dev.binaries import Module
 from scripts.values import SCHEMAS
 from slurmery.api.nebius.slurmcluster import SlurmClusterSpec
 from slurmery.api.validation import validate
+from slurmery.cli.programs import linked
 from slurmery.health.active.script import options
 from slurmery.onnode.checks.check import checks
 from tests.unit.charts.rendering import CHARTS, HELMS, Object, RenderError, lint, one, render
@@ -132,6 +133,16 @@ def test_accounts_that_are_named_are_made_unless_somebody_else_does() -> None:
     made = {each["metadata"]["name"] for each in objects if each["kind"] == "ServiceAccount"}
     assert made == {"borealis-power", "borealis-writer"}
     assert spec({}, "soperator-5.0-values.yaml")["slurmNodes"]["exporter"]["serviceAccountName"] == "metrics"
+
+
+@pytest.mark.parametrize(
+    "file", ["soperator-1.22-values.yaml", "soperator-5.0-values.yaml", "small-values.yaml"]
+)
+def test_the_exporter_is_a_program_of_ours(file: str) -> None:
+    container = spec({}, file)["slurmNodes"]["exporter"]["exporterContainer"]
+
+    program, _ = linked(container["command"][0].rpartition("/")[2]) or pytest.fail("no such program")
+    assert program.name == "exporter"
 
 
 def scripts(values: Object, *files: str) -> dict[str, str]:
