@@ -72,6 +72,29 @@ def test_a_cluster_without_workers_of_its_own_is_one_of_5_0() -> None:
     assert "maxJobCount" not in spec({})["slurmConfig"]
 
 
+@pytest.mark.parametrize("helm", HELMS, ids=lambda helm: helm.folder)
+def test_null_is_no_value(helm: Module) -> None:
+    nothing: Object = {
+        "annotations": None,
+        "secrets": None,
+        "slurmConfig": None,
+        "sConfigController": {"serviceAccount": None},
+        "slurmScripts": {"builtIn": None},
+        "slurmNodes": {
+            "sssd": None,
+            "accounting": {"mariadbOperator": None, "externalDB": None, "slurmConfig": None},
+            "controller": {"serviceAccount": None},
+            "exporter": {"serviceAccount": None, "exporterContainer": None},
+            "worker": {**WORKER, "munge": None},
+        },
+    }
+    [cluster] = [
+        each for each in render("slurm-cluster", nothing, helm=helm) if each["kind"] == "SlurmCluster"
+    ]
+
+    assert not validate(cluster)
+
+
 def test_names_of_resources_become_those_of_kubernetes() -> None:
     worker = spec({}, "soperator-1.22-values.yaml")["slurmNodes"]["worker"]
 
