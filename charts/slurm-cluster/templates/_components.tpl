@@ -27,19 +27,20 @@
 {{- $root := index . 0 -}}
 {{- $path := "slurmNodes.accounting" -}}
 {{- $part := include "slurm-cluster.component" (list $root (index . 1) "accounting") | fromJson -}}
-{{- if and $part.enabled (not $part.externalDB.enabled) (not $part.mariadbOperator.enabled) -}}
+{{- $database := $part.mariadbOperator | default dict -}}
+{{- if and $part.enabled (not $database.enabled) (not (dig "externalDB" "enabled" false $part)) -}}
 {{- fail "slurmNodes.accounting.enabled: accounting needs a database: set mariadbOperator.enabled or externalDB.enabled" -}}
 {{- end -}}
 {{- $_ := set $part "slurmdbd" (include "slurm-cluster.container" (list $root (printf "%s.slurmdbd" $path) $part.slurmdbd "slurmdbd") | fromJson) -}}
 {{- $_ := set $part "munge" (include "slurm-cluster.container" (list $root (printf "%s.munge" $path) $part.munge "munge") | fromJson) -}}
-{{- if $part.mariadbOperator.enabled }}
-{{- $database := include "slurm-cluster.container" (list $root (printf "%s.mariadbOperator" $path) $part.mariadbOperator "mariaDB") | fromJson }}
+{{- if $database.enabled }}
+{{- $database = include "slurm-cluster.container" (list $root (printf "%s.mariadbOperator" $path) $database "mariaDB") | fromJson }}
 {{- if not $database.priorityClassName }}{{ $_ := set $database "priorityClassName" (include "slurm-cluster.priority" (list $root "mariadb")) }}{{ end }}
 {{- $_ := set $part "mariadbOperator" $database }}
 {{- else }}{{ $_ := unset $part "mariadbOperator" }}
 {{- end -}}
 {{- if $root.Values.slurmNodes.worker }}
-{{- $_ := set $part "slurmConfig" (mustMerge $part.slurmConfig (dict "jobAcctGatherFrequency" 30)) }}
+{{- $_ := set $part "slurmConfig" (mustMerge ($part.slurmConfig | default dict) (dict "jobAcctGatherFrequency" 30)) }}
 {{- end -}}
 {{ toJson $part }}
 {{- end }}
@@ -94,6 +95,7 @@ volumes:
 {{- $part := omit $given "exporter" "munge" "volumes" "imagePullPolicy" "imagePullSecrets" -}}
 {{- $old := $given.exporter | default dict -}}
 {{- $container := mustMerge ($given.exporterContainer | default dict) (pick $given "imagePullPolicy" "imagePullSecrets") (omit $old "image" "podTemplateNameRef") -}}
+{{- $_ := set $container "command" ($container.command | default (list "/usr/bin/soperator-exporter")) -}}
 {{- $_ := set $part "exporterContainer" (include "slurm-cluster.container" (list $root "slurmNodes.exporter.exporterContainer" $container "soperatorExporter") | fromJson) -}}
 {{- if or $old.image $root.Values.images.exporter }}
 {{- $_ := set $part "exporter" (include "slurm-cluster.container" (list $root "slurmNodes.exporter.exporter" $old "exporter") | fromJson) }}

@@ -18,7 +18,7 @@ labels:
 {{- define "slurm-cluster.priorities" -}}
 {{- $values := dict "controller" 1000001 "login" 100002 "accounting" 100003 "exporter" 100004 "rest" 100005 "sconfigcontroller" 100006 "populate-jail" 100007 -}}
 {{- if .Values.slurmNodes.worker }}{{ $_ := set $values "worker" 1000000 }}{{ end -}}
-{{- if .Values.slurmNodes.accounting.mariadbOperator.enabled }}{{ $_ := set $values "mariadb" 100008 }}{{ end -}}
+{{- if (.Values.slurmNodes.accounting.mariadbOperator | default dict).enabled }}{{ $_ := set $values "mariadb" 100008 }}{{ end -}}
 {{ toJson $values }}
 {{- end }}
 

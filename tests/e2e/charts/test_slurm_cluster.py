@@ -71,6 +71,14 @@ def test_jobs_run_in_the_jail_after_the_checks_of_the_prolog(slurm: Slurm) -> No
     slurm.wait("no check has drained a worker", lambda: set(slurm.states().values()) == {"idle"})
 
 
+def test_every_pod_of_the_values_runs(slurm: Slurm) -> None:
+    def ready() -> bool:
+        statuses = [each["status"].get("containerStatuses", []) for each in slurm.get("pods")["items"]]
+        return all(one["ready"] for each in statuses for one in each if "terminated" not in one["state"])
+
+    slurm.wait("every container is ready", ready)
+
+
 @pytest.fixture
 def checks(helm: Helm) -> Iterator[None]:
     """Their program, which looks at every cluster and must not stay."""

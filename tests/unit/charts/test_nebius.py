@@ -10,6 +10,7 @@ from dev.binaries import Module
 from scripts.values import SCHEMAS
 from slurmery.api.nebius.slurmcluster import SlurmClusterSpec
 from slurmery.api.validation import validate
+from slurmery.cli.programs import linked
 from slurmery.health.active.script import options
 from slurmery.onnode.checks.check import checks
 from tests.unit.charts.rendering import CHARTS, HELMS, Object, RenderError, lint, one, render
@@ -69,6 +70,29 @@ def test_a_cluster_without_workers_of_its_own_is_one_of_5_0() -> None:
     assert own["slurmNodes"]["worker"]["volumes"]["jail"] == {"volumeSourceName": "jail"}
     assert own["slurmConfig"]["maxJobCount"] == 10000
     assert "maxJobCount" not in spec({})["slurmConfig"]
+
+
+@pytest.mark.parametrize("helm", HELMS, ids=lambda helm: helm.folder)
+def test_null_is_no_value(helm: Module) -> None:
+    nothing: Object = {
+        "annotations": None,
+        "secrets": None,
+        "slurmConfig": None,
+        "sConfigController": {"serviceAccount": None},
+        "slurmScripts": {"builtIn": None},
+        "slurmNodes": {
+            "sssd": None,
+            "accounting": {"mariadbOperator": None, "externalDB": None, "slurmConfig": None},
+            "controller": {"serviceAccount": None},
+            "exporter": {"serviceAccount": None, "exporterContainer": None},
+            "worker": {**WORKER, "munge": None},
+        },
+    }
+    [cluster] = [
+        each for each in render("slurm-cluster", nothing, helm=helm) if each["kind"] == "SlurmCluster"
+    ]
+
+    assert not validate(cluster)
 
 
 def test_names_of_resources_become_those_of_kubernetes() -> None:
@@ -132,6 +156,16 @@ def test_accounts_that_are_named_are_made_unless_somebody_else_does() -> None:
     made = {each["metadata"]["name"] for each in objects if each["kind"] == "ServiceAccount"}
     assert made == {"borealis-power", "borealis-writer"}
     assert spec({}, "soperator-5.0-values.yaml")["slurmNodes"]["exporter"]["serviceAccountName"] == "metrics"
+
+
+@pytest.mark.parametrize(
+    "file", ["soperator-1.22-values.yaml", "soperator-5.0-values.yaml", "small-values.yaml"]
+)
+def test_the_exporter_is_a_program_of_ours(file: str) -> None:
+    container = spec({}, file)["slurmNodes"]["exporter"]["exporterContainer"]
+
+    program, _ = linked(container["command"][0].rpartition("/")[2]) or pytest.fail("no such program")
+    assert program.name == "exporter"
 
 
 def scripts(values: Object, *files: str) -> dict[str, str]:
