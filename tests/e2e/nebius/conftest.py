@@ -35,6 +35,7 @@ def slurm(installed: Kubectl, key: Path) -> Iterator[Slurm]:
 
     with deployed(installed, "06-nebius/cluster.yaml", "fjord", change) as slurm:
         slurm.wait("both workers are idle", lambda: slurm.states() == {f"worker-{n}": "idle" for n in (0, 1)})
+        slurm.wait("both are in the tree", lambda: "=worker-[0-1]" in slurm.topology())
         yield slurm
 
 

@@ -56,6 +56,10 @@ class Slurm:
         lines = self.run("sinfo", "-h", "-N", "-p", partition, "-o", "%N %T").splitlines()
         return dict(line.split() for line in lines)
 
+    def topology(self) -> str:
+        """The network as Slurm knows it."""
+        return self.run("scontrol", "show", "topology")
+
     def pods(self) -> dict[str, str]:
         """The uid of each pod."""
         return {each["metadata"]["name"]: each["metadata"]["uid"] for each in self.get("pods")["items"]}

@@ -26,8 +26,7 @@ def test_ephemeral_nodes_come_from_nothing_when_a_job_needs_them_and_go_when_it_
 def test_blocks_are_made_of_node_labels(tide: Slurm) -> None:
     names = {"node-0": "block-0", "node-1": "block-1"}
     with labelled(tide.kube, {node: {0: block} for node, block in names.items()}):
-        topology = ("scontrol", "show", "topology")
-        tide.wait("Slurm knows the blocks", lambda: "BlockName=block-1" in tide.run(*topology))
+        tide.wait("Slurm knows the blocks", lambda: "BlockName=block-1" in tide.topology())
         told = tide.run("srun", "-N2", "sh", "-c", "echo $SLURM_TOPOLOGY_ADDR").split()
         hosts = {f"steady-{n}": tide.host(f"steady-{n}") for n in (0, 1)}
         assert set(told) == {f"{names[host]}.{worker}" for worker, host in hosts.items()}

@@ -123,8 +123,7 @@ def test_every_part_of_the_cluster_says_that_it_is_available(slurm: Slurm) -> No
 def test_a_tree_of_switches_is_made_of_node_labels(slurm: Slurm) -> None:
     switches = {"node-0": "leaf-0", "node-1": "leaf-1"}
     with labelled(slurm.kube, {node: {1: leaf, 2: "spine"} for node, leaf in switches.items()}):
-        topology = ("scontrol", "show", "topology")
-        slurm.wait("Slurm knows the switches", lambda: "SwitchName=spine" in slurm.run(*topology))
+        slurm.wait("Slurm knows the switches", lambda: "SwitchName=spine" in slurm.topology())
         told = slurm.run("srun", "-N2", "sh", "-c", "echo $SLURM_TOPOLOGY_ADDR").split()
         hosts = {f"worker-{n}": slurm.host(f"worker-{n}") for n in (0, 1)}
         assert set(told) == {f"spine.{switches[host]}.{worker}" for worker, host in hosts.items()}

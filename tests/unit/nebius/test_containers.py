@@ -72,3 +72,8 @@ def test_the_users_environment_wins() -> None:
         {"name": "B", "value": "2"},
         {"name": "A", "value": "3"},
     ]
+
+
+def test_probes_that_run_a_program_have_time_for_it() -> None:
+    assert containers.probe(exec={"command": ["true"]})["timeoutSeconds"] == 10
+    assert containers.probe(tcpSocket={"port": 1})["timeoutSeconds"] == 1
