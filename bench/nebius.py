@@ -15,6 +15,7 @@ from bench.operator import operator
 from dev import paths
 from dev.controlplane import ControlPlane
 from slurmery.api import nebius
+from slurmery.doors.views import Custom
 from slurmery.kube.client import Client
 from slurmery.kube.resources import SECRETS
 from slurmery.nebius.kinds import SLURM_CLUSTERS
@@ -63,11 +64,14 @@ def _spec() -> dict[str, Any]:
     # A port of the host is for one of them only.
     nodes["login"]["sshdServiceType"] = "LoadBalancer"
     nodes["login"].pop("sshdServiceNodePort")
-    nodes["exporter"]["enabled"] = True
+    nodes["exporter"] |= {"enabled": True, "exporterContainer": {"image": "exporter"}}
     return {**spec, "maintenance": "skipPopulateJail"}
 
 
 async def _made(ours: Client) -> int:
+    for cluster in (await ours.list(SLURM_CLUSTERS, as_=Custom)).items:
+        said = {each["type"]: each for each in (cluster.status or {})["conditions"]}
+        assert said["Degraded"]["status"] == "False", said["Degraded"]["message"]
     found = await fleet.owned(ours, None, _MADE)
     sets = [each for each in found if each["metadata"]["name"] == "worker"]
     assert [each["spec"]["replicas"] for each in sets] == [WORKERS] * CLUSTERS

@@ -45,6 +45,11 @@ MISSING: Final = Problem(
     "here: install OpenKruise, or start it with --statefulset-api=native.",
 )
 
+# A worker that comes back prefers the Kubernetes node that it was on.
+STAYING: Final = {
+    "kruise.io/auto-generate-persistent-pod-state": "true",
+    "kruise.io/preferred-persistent-topology": "kubernetes.io/hostname",
+}
 _BY_HAND: Final = {
     "updateStrategy": {"type": "OnDelete"},
     "volumeClaimUpdateStrategy": {"type": "OnPVCDelete"},

@@ -123,6 +123,16 @@ async def test_files_follow_their_config_map_and_a_restart_writes_nothing(world:
     assert (world.jail / "etc/security/limits.conf").stat().st_ino == inode
 
 
+async def test_bytes_that_are_no_text_are_written_as_they_are(world: World) -> None:
+    head = {"apiVersion": "v1", "kind": "ConfigMap", "binaryData": {"conf": "AP8="}}
+    metadata = {"name": "key", "namespace": world.namespace}
+    await world.client.create(CONFIG_MAPS, {**head, "metadata": metadata})
+    await world.config("key", "/etc/key")
+    async with world.writer():
+        await world.says("key", ("True", "Success"), ("True", "MissingAction"))
+    assert (world.jail / "etc/key").read_bytes() == b"\x00\xff"
+
+
 async def test_a_file_that_somebody_changed_in_the_jail_is_mended(world: World) -> None:
     await world.config_map("limits", conf="nofile 1024")
     await world.config("limits", "/etc/limits.conf")

@@ -114,7 +114,29 @@ async def test_nodesets_have_advanced_stateful_sets_too(scene: Scene, operator: 
     await scene.create(NODE_SETS, "gpu", given["spec"])
     [found] = await scene.exists(KRUISE, "gpu")
     assert found["spec"]["updateStrategy"] == {"type": "OnDelete"}
+    assert found["metadata"]["annotations"]["kruise.io/preferred-persistent-topology"]
     assert found["spec"]["scaleStrategy"] == {"maxUnavailable": given["spec"].get("maxUnavailable", "20%")}
+
+
+async def test_a_nodeset_changes_to_kubernetes_own_when_that_is_alive(
+    scene: Scene, operator: Operator
+) -> None:
+    await kruise.install(scene.plane)
+    spec = changed(manifest("5.0", "SlurmCluster"), {"maintenance": "skipPopulateJail"})["spec"]
+    await scene.create(SLURM_CLUSTERS, "orion", spec)
+    given = changed(manifest("5.0", "NodeSet"), {"clusterName": "orion", "ephemeralNodes": False})
+    await scene.create(NODE_SETS, "gpu", given["spec"])
+    await scene.exists(KRUISE, "gpu")
+    await scene.settled(2.0)
+    await operator.stop()
+    operator.sets = Api.NATIVE
+    await operator.start()
+    await scene.exists(STATEFUL_SETS, "gpu")
+
+    async def gone() -> bool:
+        return await scene.get(KRUISE, "gpu") is None
+
+    await until(gone)
 
 
 async def test_pods_are_handed_over_when_the_api_changes(

@@ -85,6 +85,10 @@ def test_what_cannot_be_written_is_said_in_words(items: list[ConfigItem], words:
         payload(spec(*items), {"a": b"", "b": b""})
 
 
+def test_an_empty_config_map_writes_nothing() -> None:
+    assert payload(spec(), {}) == ()
+
+
 @given(st.text(alphabet="/.ab\0", max_size=12))
 def test_no_path_leads_out_of_the_jail(path: str) -> None:
     item = ConfigItem.model_construct(key="a", path=path, mode=None)

@@ -38,7 +38,8 @@ def test_pods_names_and_claims_are_the_same_in_both(name: str) -> None:
     assert (native.resource, kruise.resource) == (STATEFUL_SETS, sets.KRUISE)
     assert kruise.manifest["apiVersion"] == "apps.kruise.io/v1beta1"
     assert kruise.policy is native.policy is Policy.RECREATE_ORPHANING
-    assert kruise.manifest["metadata"] == native.manifest["metadata"]
+    notes = {"annotations": sets.STAYING} if name == "gpu" else {}
+    assert kruise.manifest["metadata"] == {**native.manifest["metadata"], **notes}
     old, new = native.manifest["spec"], kruise.manifest["spec"]
     for field in ("replicas", "serviceName", "podManagementPolicy", "selector"):
         assert new[field] == old[field]

@@ -111,7 +111,8 @@ def stateful_set(cluster: Cluster, nodeset: Workers, replicas: int, versions: Ma
     }
     if storage.claims:
         spec["volumeClaimTemplates"] = list(storage.claims)
-    body = {"metadata": {"labels": own}, "spec": spec}
+    notes = {"annotations": sets.STAYING} if cluster.sets == sets.KRUISE else {}
+    body = {"metadata": {"labels": own, **notes}, "spec": spec}
     manifest = named(cluster, STATEFUL_SETS, nodeset.name, names.NODESET, body)
     return sets.stateful_set(cluster.sets, manifest, sets.kept(given.max_unavailable))
 

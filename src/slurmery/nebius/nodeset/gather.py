@@ -7,7 +7,7 @@ from slurmery.doors import hashes, marks
 from slurmery.doors.conditions import Problem
 from slurmery.doors.views import Custom, read
 from slurmery.kube.meta import Key
-from slurmery.kube.resources import CONFIG_MAPS, SECRETS
+from slurmery.kube.resources import CONFIG_MAPS, SECRETS, STATEFUL_SETS
 from slurmery.nebius import names
 from slurmery.nebius.cluster import Cluster, Workers, cluster
 from slurmery.nebius.configmaps import build as files
@@ -119,7 +119,7 @@ def _squad(
 
 def _waits(around: Surroundings, whole: Whole, view: Custom) -> str:
     key = Key(view.metadata.namespace, whole.workers.name)
-    made = around.caches.workloads[around.sets].get(key) is not None
+    made = any(around.caches.workloads[one].get(key) for one in (STATEFUL_SETS, KRUISE))
     others = made if whole.workers.spec.ephemeral_nodes else around.crew.own_pods(view.key, key.name)
     if others:
         return "The pods were made with another ephemeralNodes. Delete the NodeSet and make it anew."
