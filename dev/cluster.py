@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import time
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -27,9 +28,11 @@ class Cluster:
         self.kubeconfig = self.folder / "kubeconfig"
         self.sandbox = Sandbox(self.folder)
 
-    def up(self, release: str, progress: Progress) -> None:
+    def up(self, release: str, progress: Progress, only: Collection[str] = ()) -> None:
+        """Start it, and load all images, or only those of some names."""
         checks.machine()
-        wanted = images.wanted(release, paths.cache() / "images")
+        known = images.wanted(release, paths.cache() / "images")
+        wanted = tuple(image for image in known if not only or image.name in only)
         with files.lock(paths.cache() / "locks" / self.folder.name):
             prepare(wanted, progress)
             self.start(progress)

@@ -71,7 +71,7 @@ async def test_a_failed_health_check_marks_the_node_without_any_rebooter(
 ) -> None:
     await stage.node(0)
     stage.slurm.says("worker-0", "IDLE", "DRAIN", reason="[node_problem] gpu_health: GPU 3: XID 79")
-    await stage.says(0, names.HARDWARE, "True", "GpuHealth")
+    await stage.says(0, names.HARDWARE, "True", "gpuHealth")
     await stage.says(0, names.MAINTENANCE, "True", names.DRAINING)
     assert stage.slurm.reason("worker-0") == "[node_problem] gpu_health: GPU 3: XID 79"
 
@@ -247,7 +247,7 @@ async def test_a_program_that_dies_after_each_write_still_gets_there(
     stage.slurm.says("worker-01", "IDLE", "DRAIN", reason="[node_problem] gpu_health: XID 79")
     await stage.drained("worker-0", "[node_problem] gpu_health: XID 79")
     stage.slurm.ends("worker-0")
-    await stage.says(0, names.HARDWARE, "True", "GpuHealth")
+    await stage.says(0, names.HARDWARE, "True", "gpuHealth")
     await stage.says(0, names.MAINTENANCE, "True", names.DRAINING)
     await stage.says(0, names.DRAIN, "True", names.NEED_DRAIN)
     await stage.evict("worker-0", "worker-01")

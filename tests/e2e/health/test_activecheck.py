@@ -35,7 +35,7 @@ async def test_a_node_that_failed_its_check_is_given_back_when_it_was_replaced_a
     async with active.checks(stage.plane, stage.namespace, lab.url, user="slurm"):
         await active.run_becomes(stage.client, Key(stage.namespace, "diag"), "Failed")
     assert lab.reason("worker-0").startswith("[node_problem] Failed diag: job ")
-    await stage.says(0, names.HARDWARE, "True", "FailedDiag")
+    await stage.says(0, names.HARDWARE, "True", "failedDiag")
     await stage.says(0, names.MAINTENANCE, "True", names.DRAINING)
     lab.drain("worker-01", "bad fan, ana")
 

@@ -134,7 +134,7 @@ def test_a_failed_health_check_marks_the_machine_once_its_jobs_are_done() -> Non
     reason = "[node_problem] gpu_health: GPU 3: XID 79 [hc_program]"
     verdict = decide(machine(), (drained(reason),), POLICY, 0, NOW)
     assert verdict.actions == (
-        SetCondition(names.HARDWARE, "True", "GpuHealth", "GPU 3: XID 79 [hc_program]"),
+        SetCondition(names.HARDWARE, "True", "gpuHealth", "GPU 3: XID 79 [hc_program]"),
     )
     off = dataclasses.replace(POLICY, replaces=False)
     assert not decide(machine(), (drained(reason),), off, 0, NOW).actions
@@ -240,8 +240,12 @@ def test_nodes_with_a_sparing_label_are_left_alone() -> None:
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        ("[node_problem] gpu_health: row 7 [prolog]", ("GpuHealth", "row 7 [prolog]")),
-        ("[node_problem] 3 fans failed", ("FansFailed", "3 fans failed")),
+        ("[node_problem] gpu_health: row 7 [prolog]", ("gpuHealth", "row 7 [prolog]")),
+        ("[node_problem] hello world: a", ("helloWorld", "a")),
+        ("[node_problem] FOO   BAR: a", ("fooBar", "a")),
+        ("[node_problem] special_characters!: a", ("specialCharacters", "a")),
+        ("[node_problem] alreadyCamel: a", ("alreadyCamel", "a")),
+        ("[node_problem] 3 fans failed", ("fansFailed", "3 fans failed")),
         ("[node_problem]", ("HealthCheckFailed", "")),
     ],
 )

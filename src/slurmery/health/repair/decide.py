@@ -257,12 +257,13 @@ def held(conditions: Iterable[tuple[str, Condition]]) -> bool:
 
 
 def condition_words(reason: str) -> tuple[str, str]:
-    """A drain reason as reason and message of a condition: "[node_problem] Y: Z" gives ("Y", "Z")."""
+    """Reason and message of a condition for a drain reason: "[node_problem] Y z: M" gives ("yZ", "M")."""
     text = reason.split("]", 1)[-1].strip()
     check, _, message = text.partition(": ")
-    words = [word for word in "".join(each if each.isalnum() else " " for each in check).split() if word]
-    name = "".join(word[0].upper() + word[1:] for word in words).lstrip("0123456789")[:1024]
-    return name or "HealthCheckFailed", (message or text)[:32768]
+    spelt = "".join(each if each.isalnum() else " " for each in check).lstrip("0123456789 ")
+    first, *others = [word.lower() if word.isupper() else word for word in spelt.split()] or [""]
+    name = "".join((first[:1].lower() + first[1:], *(word[0].upper() + word[1:] for word in others)))
+    return name[:1024] or "HealthCheckFailed", (message or text)[:32768]
 
 
 def _strength(response: Response) -> int:
