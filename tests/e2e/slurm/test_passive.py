@@ -154,3 +154,10 @@ def test_a_job_finds_a_folder_in_memory_and_leaves_nothing_behind(lab: Lab) -> N
     lab.until(lambda: "State=IDLE " in lab.show())
     assert lab.inside(f"ls /dev/shm | grep -c {left} || ls /mnt/jail/mnt/memory").strip() == "0"
     assert (lab.roots[SLURM] / "tmp/dropped").read_text() == "1"
+
+
+def test_what_a_killed_epilog_left_in_memory_is_cleared_away(lab: Lab) -> None:
+    environment = "PYTHONPATH=/opt/slurmery SLURM_JOB_ID=999 SLURM_JOB_UID=2001 SLURM_JOB_GID=2001"
+    lab.inside(f"{environment} python3 -S -m onnode.passive job_tmpfs_recreate")
+    lab.until(lambda: not lab.inside("ls /mnt/jail/mnt/memory"))
+    assert "job_999" not in lab.inside("cat /proc/mounts")
