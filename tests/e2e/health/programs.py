@@ -50,7 +50,13 @@ class Programs:
         """Start whatever does not run, with a rebooter on these nodes as well from now on."""
         self._nodes += nodes
         flags = (f"--policy={self._policy}", "--controllers=*,-podephemeralstoragecheck")
-        self._spawn(CHECKS, "checks", *flags, SLURM_OPERATOR_WATCH_NAMESPACES=self._namespace)
+        self._spawn(
+            CHECKS,
+            "checks",
+            *flags,
+            "--activecheck-user=slurm",
+            SLURM_OPERATOR_WATCH_NAMESPACES=self._namespace,
+        )
         for node in self._nodes:
             self._spawn(node, "rebooter", "--dry-run", REBOOTER_NODE_NAME=node)
 

@@ -1,23 +1,25 @@
-"""From a check that fails to the node's return: both halves of the program, with a real Slurm."""
+"""From a check that fails to the node's return: the real programs, with a real Slurm."""
 
 from slurmery.health.active.reconcile import ACTIVE_CHECKS
 from slurmery.health.repair import policy as names
 from slurmery.kube.meta import Key
 from tests.controlplane.health import active
-from tests.controlplane.health.stage import CLUSTER, Checks, Stage
+from tests.controlplane.health.stage import CLUSTER, Stage
 from tests.e2e.health.lab import Lab
+from tests.e2e.health.programs import Programs
 
 SCRIPT = """\
 #!/bin/sh
 #SBATCH -p all -D /tmp -o /dev/null -e /dev/null --time=5
-test $SLURMD_NODENAME != worker-0
+exit 1
 """
 
 
-async def test_a_node_that_failed_its_check_is_given_back_when_it_was_replaced_and_no_other(
-    stage: Stage[Lab], checks: Checks, lab: Lab
+async def test_a_node_that_failed_its_check_is_replaced_and_given_back_and_an_admins_is_not(
+    stage: Stage[Lab], programs: Programs, lab: Lab
 ) -> None:
-    await stage.node(0, workers=2)
+    host = await stage.node(0, workers=2)
+    lab.drain("worker-01", "bad fan, ana")
     await active.phase(stage.client, Key(stage.namespace, CLUSTER), "Available")
     check = {
         "apiVersion": ACTIVE_CHECKS.api_version,
@@ -32,18 +34,14 @@ async def test_a_node_that_failed_its_check_is_given_back_when_it_was_replaced_a
         },
     }
     await stage.client.create(ACTIVE_CHECKS, check)
-    async with active.checks(stage.plane, stage.namespace, lab.url, user="slurm"):
-        await active.run_becomes(stage.client, Key(stage.namespace, "diag"), "Failed")
-    assert lab.reason("worker-0").startswith("[node_problem] Failed diag: job ")
-    await stage.says(0, names.HARDWARE, "True", "failedDiag")
-    await stage.says(0, names.MAINTENANCE, "True", names.DRAINING)
-    lab.drain("worker-01", "bad fan, ana")
-
-    await stage.evict("worker-0", "worker-01")
-    await stage.say(0, names.DRAIN, "True", names.DRAINED)
+    programs.start(host)
+    await stage.drained("worker-0", "[node_problem] Failed diag: job ")
+    await stage.hears(host, f"{names.HARDWARE} is True")
     await stage.gone(0)
+
     await stage.node(1, workers=0)
     await stage.worker("worker-0", stage.host(1))
     await stage.worker("worker-01", stage.host(1))
     await stage.undrained("worker-0")
+    assert lab.drained("worker-01")
     assert "bad fan, ana" in lab.reason("worker-01")

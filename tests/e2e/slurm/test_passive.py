@@ -154,3 +154,20 @@ def test_a_job_finds_a_folder_in_memory_and_leaves_nothing_behind(lab: Lab) -> N
     lab.until(lambda: "State=IDLE " in lab.show())
     assert lab.inside(f"ls /dev/shm | grep -c {left} || ls /mnt/jail/mnt/memory").strip() == "0"
     assert (lab.roots[SLURM] / "tmp/dropped").read_text() == "1"
+
+
+def test_a_job_finds_the_programs_of_active_checks(lab: Lab) -> None:
+    script = "cd /opt/slurmery/bin && ./check cpu-perf 0.1 1000 && ./check mem-perf 4 && ./check gpu-health"
+    job = lab.submit(f"{script} && ./check disk-perf 4 1e9", "--mem=10")
+    lab.until(lambda: lab.state(job) == "FAILED")
+    told = (lab.roots[SLURM] / f"tmp/{job}.out").read_text()
+    assert "GB/s" in told
+    assert '"skipped: no GPU' in told
+    assert "at least 1e+09 are wanted" in told
+
+
+def test_what_a_killed_epilog_left_in_memory_is_cleared_away(lab: Lab) -> None:
+    environment = "PYTHONPATH=/opt/slurmery SLURM_JOB_ID=999 SLURM_JOB_UID=2001 SLURM_JOB_GID=2001"
+    lab.inside(f"{environment} python3 -S -m onnode.passive job_tmpfs_recreate")
+    lab.until(lambda: not lab.inside("ls /mnt/jail/mnt/memory"))
+    assert "job_999" not in lab.inside("cat /proc/mounts")

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmery.onnode.checks import platform, slurm
+from slurmery.onnode.checks.__main__ import in_time
 from slurmery.onnode.checks.check import Check, Job, Scene, applies, checks
 from slurmery.onnode.checks.consequence import Node, Result, Update, consequence
 from slurmery.onnode.checks.run import run
@@ -139,6 +140,14 @@ def test_a_command_that_hangs_has_failed_and_leaves_nothing_behind(tmp_path: Pat
     assert time.monotonic() - began < 30
     time.sleep(2.2)
     assert not mark.exists()
+
+
+def test_a_health_check_that_hangs_is_found_before_slurmd_loses_patience() -> None:
+    long = CHECK._replace(timeout=60.0)
+    assert in_time(long, "prolog", 300.0) == long
+    assert in_time(long, "hc_program", 0.0) == long._replace(timeout=50.0)
+    assert in_time(CHECK._replace(timeout=5.0), "hc_program", 20.0) == CHECK._replace(timeout=5.0)
+    assert in_time(long, "hc_program", 49.5) is None
 
 
 class Node0:

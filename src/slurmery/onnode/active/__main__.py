@@ -4,13 +4,14 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from . import cpu, disk, memory
+from . import cpu, disk, fence, memory
 from .outcome import Outcome
 
 TRIALS: Mapping[str, Callable[..., Outcome]] = {
     "cpu-perf": cpu.attempt,
     "mem-perf": memory.attempt,
     "disk-perf": disk.attempt,
+    "gpu-fence": fence.attempt,
 }
 
 
