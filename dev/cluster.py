@@ -29,7 +29,7 @@ class Cluster:
         self.sandbox = Sandbox(self.folder)
 
     def up(self, release: str, progress: Progress, only: Collection[str] = ()) -> None:
-        """Start it, and load all images, or only those of some names."""
+        """Start it, and load all images, or only those of some names; no pod starts without `pause`."""
         checks.machine()
         known = images.wanted(release, paths.cache() / "images")
         wanted = tuple(image for image in known if not only or image.name in only)

@@ -29,7 +29,7 @@ LAST = ["sh", "-c", "sleep 2; echo files are closed > /proc/1/fd/1"]
 @pytest.fixture
 def kubectl(second_cluster: Cluster) -> Kubectl:
     """A cluster of its own: whoever else is on the node is evicted, too."""
-    second_cluster.up(release(), Progress(), only=("slurmery", "login"))
+    second_cluster.up(release(), Progress(), only=("pause", "login", "slurmery"))
     helm = Helm(binaries.find("helm"), second_cluster.kubeconfig)
     operator.install(second_cluster.kubectl, helm, LOCAL, Embedded().content(), print)
     helm.install("nodes", "nodeconfigurator", NAMESPACE, {"rebooter": REBOOTER})
