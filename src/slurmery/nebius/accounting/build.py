@@ -88,7 +88,10 @@ def _slurmdbd(cluster: Cluster, slurmdbd: NodeContainer) -> dict[str, Any]:
     number = port(slurmdbd, _DAEMON)
     own = {
         "ports": containers.port(_DAEMON, number),
-        "readinessProbe": containers.probe(tcpSocket={"port": number}, initialDelaySeconds=1),
+        # slurmctld waits for it.
+        "readinessProbe": containers.probe(
+            tcpSocket={"port": number}, initialDelaySeconds=1, periodSeconds=1
+        ),
         "securityContext": containers.security(slurmdbd),
         "volumeMounts": [
             volumes.SLURM_CONFIGS,

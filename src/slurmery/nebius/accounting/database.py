@@ -66,7 +66,8 @@ def _server(database: MariaDbOperator) -> dict[str, Any]:
             *containers.env({"MARIADB_DATABASE": names.DATABASE, "MARIADB_USER": names.DATABASE_USER}),
             _from_secret("MARIADB_PASSWORD", names.MARIADB_PASSWORD),
         ],
-        "readinessProbe": containers.probe(tcpSocket={"port": number}),
+        # Others start when it is ready.
+        "readinessProbe": containers.probe(tcpSocket={"port": number}, periodSeconds=1),
         "livenessProbe": containers.probe(tcpSocket={"port": number}, initialDelaySeconds=60),
         "securityContext": database.security_context,
         "volumeMounts": [volumes.mount(names.DATABASE_STORAGE, names.DATABASE_DIR)],
