@@ -48,8 +48,8 @@ def slurm(installed: Kubectl, helm: Helm) -> Iterator[Slurm]:
         slurm.wait("an idle worker", lambda: slurm.states() == {"main-0": "idle"})
         yield slurm
     finally:
-        slurm.kubectl("delete", "nodesets", "--all", "--timeout=120s")
-        installed("delete", "namespace", slurm.namespace, "--timeout=120s")
+        slurm.kubectl("delete", "nodesets", "--all", "--wait=false")
+        installed("delete", "namespace", slurm.namespace, "--wait=false")
 
 
 def test_a_job_runs_in_the_partition_of_the_values(slurm: Slurm) -> None:

@@ -26,15 +26,13 @@ def test_a_cluster_that_is_deleted_at_once_ends_its_job_first(installed: Kubectl
     manifest = example.manifest(LOCAL, release())
     with slurm_cluster(installed, "going", manifest) as slurm:
         slurm.wait("two idle workers", slurm.settled)
-        job = slurm.run(
-            "sbatch", "--parsable", "-w", "workers-1", "-o", "/dev/null", "--wrap", "sleep 30"
-        ).strip()
-        slurm.wait("the job runs", lambda: state(slurm, job) == "RUNNING")
+        job = slurm.hold("workers-1", "workers")
 
         slurm.kubectl("delete", "secret", "slurm-keys")
         slurm.kubectl("delete", "-f", "-", "--wait=false", stdin=manifest)
         slurm.wait("the idle worker is gone", lambda: set(slurm.workers()) == {"workers-1"})
-        assert state(slurm, job) == "RUNNING"
+        assert state(slurm, job.number) == "RUNNING"
         assert left(slurm) == {"Controller", "RestApi", "NodeSet"}
-        slurm.wait("the job ends", lambda: state(slurm, job) == "COMPLETED")
+        job.release()
+        slurm.wait("the job ends", lambda: state(slurm, job.number) == "COMPLETED")
         slurm.wait("all of it is gone", lambda: left(slurm) == set())

@@ -1,6 +1,7 @@
 """New keys for a cluster that works."""
 
 import secrets
+import time
 
 from dev.kubectl import Kubectl
 from tests.e2e.slinky.lab import Slurm, example, manifest, slurm_cluster
@@ -30,6 +31,8 @@ def test_a_new_key_waits_for_the_running_job_and_then_all_daemons_share_it(insta
 
 
 def digest(slurm: Slurm) -> str:
+    # A kubelet looks at the Secrets of a pod when something about it changes, or once a minute.
+    slurm.kubectl("annotate", "pod", "workers-0", "--overwrite", f"example.org/looked={time.monotonic()}")
     return slurm.kubectl("exec", "workers-0", "-c", "slurmd", "--", "sha256sum", "/etc/slurm/slurm.key")
 
 
