@@ -91,11 +91,8 @@ class Machine:
 
 @pytest.fixture
 async def slurm() -> AsyncIterator[Slurm]:
-    slurm = Slurm()
-    server = await asyncio.start_server(slurm.serve, "127.0.0.1", 0)
-    slurm.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    yield slurm
-    server.close()
+    async with Slurm().listening() as slurm:
+        yield slurm
 
 
 @pytest.fixture

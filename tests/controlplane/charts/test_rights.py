@@ -176,11 +176,8 @@ class World:
 
 @pytest.fixture
 async def slurm() -> AsyncIterator[Slurm]:
-    slurm = Slurm()
-    server = await asyncio.start_server(slurm.serve, "127.0.0.1", 0)
-    slurm.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    yield slurm
-    server.close()
+    async with Slurm().listening() as slurm:
+        yield slurm
 
 
 async def test_the_operator_needs_all_that_it_may_do_and_no_more(plane: ControlPlane, slurm: Slurm) -> None:

@@ -45,11 +45,8 @@ async def scene(plane: ControlPlane) -> AsyncIterator[Scene]:
 @pytest.fixture
 async def slurm() -> AsyncIterator[Slurm]:
     """A slurmrestd that says of nodes what the test wants; all clusters have it for theirs."""
-    slurm = Slurm()
-    server = await asyncio.start_server(slurm.serve, "127.0.0.1", 0)
-    slurm.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    yield slurm
-    server.close()
+    async with Slurm().listening() as slurm:
+        yield slurm
 
 
 class Operator:

@@ -26,9 +26,7 @@ FORCED = {"metadata": {"annotations": {marks.FORCE: "true"}}}
 
 @pytest.fixture
 async def slurm() -> AsyncIterator[Slurm]:
-    slurm = Slurm()
-    async with await asyncio.start_server(slurm.serve, "127.0.0.1", 0) as server:
-        slurm.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with Slurm().listening() as slurm:
         yield slurm
 
 

@@ -11,9 +11,8 @@ from .scene import JWT_KEY, REF, SLURMCTLD, SLURMDBD, SLURMRESTD, Operator, Scen
 
 
 async def test_a_new_slurm_key_waits_for_running_jobs_and_then_slurmctld_takes_it_first(scene: Scene) -> None:
-    slurm = Slurm()
-    async with await asyncio.start_server(slurm.serve, "127.0.0.1", 0) as server:
-        operator = Operator(scene, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    async with Slurm().listening() as slurm:
+        operator = Operator(scene, slurm.url)
         await operator.start()
         await scene.keys()
         await scene.secret("database", password="secret")

@@ -7,10 +7,10 @@ as far as it was told of them, so that nodes can be busy, drained, forgotten or 
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from dev.controlplane import ControlPlane
 from slurmery.doors.contents import Contents
@@ -70,6 +70,14 @@ class Slurm:
 
     def drained(self, name: str) -> bool:
         return "DRAIN" in self.nodes[name]["state"]
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[Self]:
+        """Serve at `url`."""
+        server = await asyncio.start_server(self.serve, "127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        yield self
+        server.close()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
