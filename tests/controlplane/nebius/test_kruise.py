@@ -14,6 +14,7 @@ from slurmery.nebius.sets import KRUISE, Api
 from tests.controlplane.definitions import define
 from tests.controlplane.nebius import kruise
 from tests.controlplane.nebius.conftest import Operator
+from tests.controlplane.nebius.test_nodesets import cluster, nodeset
 from tests.controlplane.nebius.test_slurmcluster import orion
 from tests.controlplane.slinky.scene import Scene, owner_of, until
 from tests.controlplane.slinky_nodeset.stage import Slurm
@@ -122,19 +123,17 @@ async def test_a_nodeset_changes_to_kubernetes_own_when_that_is_alive(
     scene: Scene, operator: Operator
 ) -> None:
     await kruise.install(scene.plane)
-    spec = changed(manifest("5.0", "SlurmCluster"), {"maintenance": "skipPopulateJail"})["spec"]
-    await scene.create(SLURM_CLUSTERS, "orion", spec)
-    given = changed(manifest("5.0", "NodeSet"), {"clusterName": "orion", "ephemeralNodes": False})
-    await scene.create(NODE_SETS, "gpu", given["spec"])
-    await scene.exists(KRUISE, "gpu")
+    await cluster(scene)
+    await nodeset(scene, "cpu", 2)
+    await scene.exists(KRUISE, "cpu")
     await scene.settled(2.0)
     await operator.stop()
     operator.sets = Api.NATIVE
     await operator.start()
-    await scene.exists(STATEFUL_SETS, "gpu")
+    await scene.exists(STATEFUL_SETS, "cpu")
 
     async def gone() -> bool:
-        return await scene.get(KRUISE, "gpu") is None
+        return await scene.get(KRUISE, "cpu") is None
 
     await until(gone)
 
