@@ -1,5 +1,6 @@
 """A worker that fills its pod's storage is drained and taken back, asked of a kubelet over verified TLS."""
 
+import asyncio
 import json
 import ssl
 from collections.abc import AsyncIterator
@@ -26,11 +27,13 @@ class Kubelet:
         self.used = 0
         self.pods: dict[str, str] = {}
         self.port = 0
-        self.refuses = False
+        self.mood = ""
 
     async def summary(self, _: web.Request) -> web.Response:
-        if self.refuses:
+        if self.mood == "refuses":
             raise web.HTTPForbidden
+        if self.mood == "hangs":
+            await asyncio.sleep(3)
         pods = [
             {"podRef": {"name": name, "uid": uid}, "ephemeral-storage": {"usedBytes": self.used}}
             for name, uid in self.pods.items()
@@ -70,13 +73,15 @@ async def test_a_full_worker_is_drained_and_taken_back(
     assert len(stage.slurm.words) == 2
 
 
-async def test_a_kubelet_that_refuses_to_tell_changes_nothing(
-    stage: Stage[Slurm], checks: Checks, kubelet: Kubelet
+@pytest.mark.parametrize("mood", ["refuses", "hangs"])
+async def test_a_kubelet_that_does_not_tell_changes_nothing(
+    stage: Stage[Slurm], checks: Checks, kubelet: Kubelet, mood: str
 ) -> None:
-    await checks.restart(watch=Watch(ways=Ways(port=kubelet.port, unchecked=True), interval=0.3))
+    ways = Ways(port=kubelet.port, unchecked=True, seconds=1.0)
+    await checks.restart(watch=Watch(ways=ways, interval=0.3))
     await stage.node(0, address="127.0.0.1")
     kubelet.pods["worker-0"] = await stage.runs("worker-0")
-    kubelet.used, kubelet.refuses = 9 * GIB, True
+    kubelet.used, kubelet.mood = 9 * GIB, mood
     failed = REQUESTS.labels("error")._value.get()
 
     async def refused() -> bool:
@@ -84,7 +89,7 @@ async def test_a_kubelet_that_refuses_to_tell_changes_nothing(
 
     await until(refused)
     assert not stage.slurm.drained("worker-0")
-    kubelet.refuses = False
+    kubelet.mood = ""
     await stage.drained("worker-0", PREFIX)
 
 

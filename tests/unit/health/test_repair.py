@@ -93,7 +93,7 @@ def test_a_worker_on_its_new_machine_is_resumed_and_an_admins_is_not() -> None:
 
 
 def test_a_kill_that_failed_leads_to_a_reboot_and_back() -> None:
-    stuck, other = drained("Kill task failed"), worker(name="worker-4")
+    stuck, other = drained("Kill task failed: job 7"), worker(name="worker-4")
     first = decide(machine(), (stuck, other), POLICY, 0, NOW)
     assert first.actions == (DrainWorker(ORION, "worker-4", names.REBOOT_REASON),)
     both = (stuck, drained(names.REBOOT_REASON, name="worker-4"))
