@@ -77,7 +77,7 @@ def test_a_record_whose_pod_is_gone_for_good_is_pruned_but_not_while_a_job_is_on
 
         slurm.run("scontrol", "update", "nodename=node-1", "state=down", "reason=the machine is gone")
         slurm.wait("its record is pruned", lambda: "node-1" not in slurm.states())
-        told = slurm.kubectl("get", "events", "--field-selector=reason=DefunctSlurmNodePruned")
-        assert "Slurm's record of node node-1 was deleted" in told
+        events = ("get", "events", "--field-selector=reason=DefunctSlurmNodePruned")
+        slurm.wait("it is told", lambda: "record of node node-1 was deleted" in slurm.kubectl(*events))
         assert slurm.idling() >= {"node-0", "renamed"}
     slurm.wait("it has its name again", lambda: slurm.idling() >= {"node-0", "node-1"})

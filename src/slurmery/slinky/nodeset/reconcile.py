@@ -159,9 +159,10 @@ class Reconcile:
         act = Act(self._client, self._fleet.expectations, key)
         client = self._links.clusters.client(cluster)
         outcome = await act.carry_out(decision.plan, seen.pods, blueprints, client, told)
-        followed = Part.NODES in seen.slurm.snapshot.asked
-        if followed and (decision.plan.drain or decision.plan.undrain):
-            self._links.clusters.poke(cluster, Part.NODES)
+        # What was told in an earlier pass has settled by now: both lists have to be newer than that.
+        if any(not each.fresh and each.slurm_name in seen.slurm.told for each in decision.standing.workers):
+            for part in {Part.NODES, Part.JOBS} & seen.slurm.snapshot.asked:
+                self._links.clusters.poke(cluster, part)
         return outcome
 
     async def _tell_pods(
