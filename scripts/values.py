@@ -137,7 +137,6 @@ def nodesets() -> Schema:
         labels=TEXTS,
         nodeExporter=ANY_MAP,
     )
-    # A claim of each pod's own may be given in the place of a volume.
     image = fields(repository=TEXT, tag=AMOUNT, pullPolicy=PULL_POLICY)
     classes = fields(
         name={"type": "string", "minLength": 1},

@@ -15,7 +15,7 @@ app.kubernetes.io/name: soperatorchecks
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{/* metadata: (list $ name); what belongs to no namespace has a name that tells releases apart. */}}
+{{/* metadata: (list $ name). */}}
 {{- define "soperatorchecks.metadata" -}}
 {{- $root := index . 0 -}}
 name: {{ index . 1 }}

@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -50,6 +50,7 @@ from tests.controlplane.charts.audit import Right, asked, granted, instead, refu
 from tests.controlplane.charts.conftest import apply
 from tests.controlplane.definitions import define
 from tests.controlplane.health.stage import CLUSTER, INTERVALS, Slurm, Stage
+from tests.controlplane.slinky_nodeset.stage import until
 from tests.unit.charts.rendering import NAMESPACE, Object, render
 from tests.unit.nebius.clusters import cluster, nodeset
 
@@ -296,12 +297,6 @@ async def there(stage: Stage[Slurm], resource: Resource, name: str) -> bool:
 
 async def gone(stage: Stage[Slurm], resource: Resource, name: str) -> bool:
     return not await there(stage, resource, name)
-
-
-async def until(condition: Callable[[], Awaitable[object]], seconds: float = 60) -> None:
-    async with asyncio.timeout(seconds):
-        while not await condition():  # noqa: ASYNC110
-            await asyncio.sleep(0.1)
 
 
 def _object(resource: Resource, name: str, namespace: str = HOME) -> dict[str, Any]:
