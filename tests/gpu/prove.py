@@ -30,12 +30,17 @@ StateSaveLocation=/var/spool/slurmctld
 SlurmdSpoolDir=/var/spool/slurmd
 SlurmctldLogFile=/var/log/slurmctld.log
 SlurmdLogFile=/var/log/slurmd.log
-HealthCheckProgram=/opt/slurmery/health-check
+HealthCheckProgram={health}
 HealthCheckInterval=5
 HealthCheckNodeState=ANY
 GresTypes=gpu
+{more}
 NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory=1000 Gres=gpu:1
 PartitionName=all Nodes=ALL Default=YES
+"""
+SHIPPED = """\
+Prolog=/opt/slurm_scripts/prolog.sh
+Epilog=/opt/slurm_scripts/epilog.sh
 """
 HEALTH = """\
 #!/bin/sh
@@ -90,18 +95,22 @@ class Proof:
         for folder in (etc, opt, *(self.root / "var/spool" / each for each in ("slurmctld", "slurmd"))):
             folder.mkdir(parents=True, exist_ok=True)
         host = os.uname().nodename
-        (etc / "slurm.conf").write_text(CONF.format(host=host, cpus=os.cpu_count()))
+        self.configure("/opt/slurmery/health-check")
         for name in ("cgroup.conf", "gres.conf"):
             shutil.copy(files / name, etc / name)
         (etc / "slurm.key").write_bytes(secrets.token_bytes(1024))
         (etc / "slurm.key").chmod(0o600)
-        shutil.copytree(onnode, opt / "onnode")
+        shutil.copytree(onnode, opt / "onnode", dirs_exist_ok=True)
         self.threshold({})
         (opt / "checks.json").write_text(json.dumps([CHECK]))
         (opt / "health-check").write_text(HEALTH)
         (opt / "health-check").chmod(0o755)
         with (self.root / "etc/hosts").open("a") as hosts:
             hosts.write(f"127.0.0.1 {host}\n")
+
+    def configure(self, health: str, more: str = "") -> None:
+        text = CONF.format(host=os.uname().nodename, cpus=os.cpu_count(), health=health, more=more)
+        (self.root / "etc/slurm/slurm.conf").write_text(text)
 
     def threshold(self, limits: dict[str, object]) -> None:
         (self.root / "opt/slurmery/gpu.json").write_text(json.dumps(limits))
@@ -132,6 +141,12 @@ class Proof:
         self.threshold({})
         self.until("the node returns", "State=IDLE ", *node)
         self.said["and passes again"] = "the node is idle"
+        self.configure("/opt/slurm_scripts/hc_program.sh", SHIPPED)
+        self.run("scontrol", "reconfigure")
+        time.sleep(15)  # three times the shipped checks
+        job = self.run("srun", "--gres=gpu:1", "sh", "-c", OPEN, check=False)
+        self.until("the node stays idle", "State=IDLE ", *node)
+        self.said["with the shipped checks as Prolog, Epilog and HealthCheckProgram"] = job
 
     def _reason(self, text: str) -> str:
         return next(line.strip() for line in text.splitlines() if "Reason=" in line)
