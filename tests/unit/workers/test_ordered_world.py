@@ -23,7 +23,7 @@ class OrderedWorld(World):
     @rule(ordinal=st.integers(0, 2))
     def pod_starts(self, ordinal: int) -> None:
         """Not while the StatefulSet is about to delete it: that takes less time than slurmd to register."""
-        if ordinal < self.live:
+        if ordinal < min(self.live, self.known):
             super().pod_starts(ordinal)
 
     @rule()
