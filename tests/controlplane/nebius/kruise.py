@@ -45,6 +45,7 @@ async def remove(plane: ControlPlane) -> None:
     """Take it away again: tests side by side share the API server."""
     async with Client(config.load(plane.kubeconfig)) as client:
         await client.delete(CUSTOM_RESOURCE_DEFINITIONS, Key("", CRD))
+    plane.kubectl("wait", "--for=delete", "--timeout=60s", f"crd/{CRD}")
 
 
 async def seen(scene: Scene, name: str, replicas: int, revision: str) -> None:
