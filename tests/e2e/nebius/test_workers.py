@@ -1,6 +1,8 @@
 """Workers of a SlurmCluster with real jobs on them: they go when the jobs are done, and not before."""
 
+from dev.cluster import Cluster
 from tests.e2e.nebius.lab import Slurm
+from tests.e2e.slinky.lab import renamed
 
 LONG = "sleep 20; touch /root/ended-$SLURM_JOB_ID"
 
@@ -23,10 +25,14 @@ def test_scale_in_lets_the_job_end_and_scale_out_brings_the_worker_back(slurm: S
     slurm.wait("it is in the tree again", lambda: "=worker-[0-1]" in slurm.topology())
 
 
-def test_an_update_replaces_workers_one_by_one_and_none_with_a_job(slurm: Slurm) -> None:
+def test_another_image_replaces_workers_one_by_one_and_none_with_a_job(
+    slurm: Slurm, cluster: Cluster
+) -> None:
+    worker = slurm.get("slurmcluster", slurm.name)["spec"]["slurmNodes"]["worker"]
+    image = renamed(cluster, worker["slurmd"]["image"])
     job = submitted(slurm, "worker-0")
     before = slurm.pods()
-    change(slurm, maxUnavailable=1, workerAnnotations={"example.com/generation": "2"})
+    change(slurm, maxUnavailable=1, slurmd={"image": image})
     slurm.wait(
         "the idle one is replaced", lambda: slurm.pods().get("worker-1") not in {None, before["worker-1"]}
     )

@@ -196,6 +196,14 @@ def in_node(cluster: Cluster, node: str, *command: str) -> None:
     subprocess.run(cluster.sandbox.enter(*command, node=node), check=True, capture_output=True)
 
 
+def renamed(cluster: Cluster, image: str) -> str:
+    """Another name of the same image, on both nodes: Kubernetes takes it for another one."""
+    other = f"{image}-next"
+    for node in ("node-0", "node-1"):
+        in_node(cluster, node, "ctr", "-n", "k8s.io", "images", "tag", "--force", image, other)
+    return other
+
+
 def example(*kinds: str) -> list[dict[str, Any]]:
     """The objects of the example, or those of them that are of these kinds."""
     text = published.manifest(LOCAL, release())
