@@ -48,3 +48,6 @@ TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews", "TokenRe
 SUBJECT_ACCESS_REVIEWS = Resource(
     "authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False
 )
+# Of the Prometheus operator, where it is installed.
+POD_MONITORS = Resource("monitoring.coreos.com", "v1", "podmonitors", "PodMonitor")
+SERVICE_MONITORS = Resource("monitoring.coreos.com", "v1", "servicemonitors", "ServiceMonitor")

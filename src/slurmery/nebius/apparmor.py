@@ -3,8 +3,8 @@
 from typing import Final
 
 from slurmery.kube.desired import Desired
-from slurmery.nebius import names
 from slurmery.nebius.cluster import Cluster
+from slurmery.nebius.kinds import APP_ARMOR_PROFILES
 
 _ALLOWED: Final = (
     *("file", "mount", "capability", "network", "dbus", "pivot_root", "remount", "ptrace", "signal"),
@@ -32,12 +32,12 @@ def app_armor_profile(cluster: Cluster) -> Desired:
     """The profile, for the security-profiles-operator to load."""
     name = cluster.names.app_armor_profile
     manifest = {
-        "apiVersion": names.APP_ARMOR_PROFILES.api_version,
-        "kind": names.APP_ARMOR_PROFILES.kind,
+        "apiVersion": APP_ARMOR_PROFILES.api_version,
+        "kind": APP_ARMOR_PROFILES.kind,
         "metadata": {"name": name, "namespace": cluster.names.namespace},
         "spec": {"policy": _policy(name)},
     }
-    return Desired(names.APP_ARMOR_PROFILES, manifest)
+    return Desired(APP_ARMOR_PROFILES, manifest)
 
 
 def _policy(name: str) -> str:

@@ -12,15 +12,25 @@ from slurmery.kube.resources import (
     CONFIG_MAPS,
     DAEMON_SETS,
     JOBS,
+    POD_MONITORS,
     ROLE_BINDINGS,
     ROLES,
     SECRETS,
     SERVICE_ACCOUNTS,
+    SERVICE_MONITORS,
     SERVICES,
 )
 from slurmery.kube.runtime import Wing
-from slurmery.nebius import names
-from slurmery.nebius.kinds import NODE_SETS, POWER_STATES, SLURM_CLUSTERS
+from slurmery.nebius.kinds import (
+    APP_ARMOR_PROFILES,
+    DATABASES,
+    GRANTS,
+    JAILED_CONFIGS,
+    MARIADBS,
+    NODE_SETS,
+    POWER_STATES,
+    SLURM_CLUSTERS,
+)
 from slurmery.nebius.references import USES, uses
 from slurmery.nebius.sets import KRUISE
 from slurmery.nebius.views import Database, Job
@@ -34,13 +44,13 @@ _METADATA: Final = (
     ROLES,
     ROLE_BINDINGS,
     DAEMON_SETS,
-    names.JAILED_CONFIGS,
-    names.POD_MONITORS,
-    names.SERVICE_MONITORS,
-    names.APP_ARMOR_PROFILES,
-    names.GRANTS,
-    names.DATABASES,
-    names.POWER_STATES,
+    JAILED_CONFIGS,
+    POD_MONITORS,
+    SERVICE_MONITORS,
+    APP_ARMOR_PROFILES,
+    GRANTS,
+    DATABASES,
+    POWER_STATES,
 )
 
 
@@ -58,13 +68,13 @@ class Caches:
             one: cache(wing, namespaces, Selection(one), Workload, owned) for one in (*WORKLOADS, KRUISE)
         }
         self.jobs = cache(wing, namespaces, Selection(JOBS), Job, owned)
-        self.databases = cache(wing, namespaces, Selection(names.MARIADBS), Database, owned)
+        self.databases = cache(wing, namespaces, Selection(MARIADBS), Database, owned)
 
     @property
     def owned(self) -> Mapping[Resource, Cache[Footprint]]:
         """Whatever we apply."""
         # A cache of more is one of footprints to whoever only reads it.
-        more = {**self.workloads, JOBS: self.jobs, names.MARIADBS: self.databases}
+        more = {**self.workloads, JOBS: self.jobs, MARIADBS: self.databases}
         return {**self.metadata, **cast("Mapping[Resource, Cache[Footprint]]", more)}
 
     def users(self, kind: Resource, used: Resource, key: Key) -> list[Custom]:

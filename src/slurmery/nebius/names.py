@@ -9,8 +9,6 @@ holds one cluster; since 5.0 they begin with the name of the cluster, unless it 
 from dataclasses import dataclass
 from typing import Final
 
-from slurmery.kube.meta import Resource
-
 # Components, as `app.kubernetes.io/component` says them.
 COMMON: Final = "common"
 CONTROLLER: Final = "controller"
@@ -198,18 +196,6 @@ PASSWORD_KEY: Final = "password"  # noqa: S105
 # Who files in the shared root belong to, unless the spec says otherwise.
 JAIL_UID: Final = 1001
 JAIL_GID: Final = 1001
-
-# What other operators offer.
-MARIADBS: Final = Resource("k8s.mariadb.com", "v1alpha1", "mariadbs", "MariaDB")
-GRANTS: Final = Resource("k8s.mariadb.com", "v1alpha1", "grants", "Grant")
-DATABASES: Final = Resource("k8s.mariadb.com", "v1alpha1", "databases", "Database")
-POD_MONITORS: Final = Resource("monitoring.coreos.com", "v1", "podmonitors", "PodMonitor")
-SERVICE_MONITORS: Final = Resource("monitoring.coreos.com", "v1", "servicemonitors", "ServiceMonitor")
-APP_ARMOR_PROFILES: Final = Resource(
-    "security-profiles-operator.x-k8s.io", "v1alpha1", "apparmorprofiles", "AppArmorProfile"
-)
-POWER_STATES: Final = Resource("slurm.nebius.ai", "v1alpha1", "nodesetpowerstates", "NodeSetPowerState")
-JAILED_CONFIGS: Final = Resource("slurm.nebius.ai", "v1alpha1", "jailedconfigs", "JailedConfig")
 
 
 def host_key(algorithm: str) -> str:

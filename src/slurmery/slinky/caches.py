@@ -14,11 +14,11 @@ from slurmery.kube.resources import (
     POD_DISRUPTION_BUDGETS,
     PODS,
     SECRETS,
+    SERVICE_MONITORS,
     SERVICES,
 )
 from slurmery.kube.runtime import Wing
 from slurmery.slinky import names
-from slurmery.slinky.controller.services import SERVICE_MONITORS
 from slurmery.slinky.kinds import ACCOUNTINGS, CONTROLLERS, LOGIN_SETS, NODE_SETS, REST_APIS, TOKENS
 from slurmery.slinky.references import USES, uses
 

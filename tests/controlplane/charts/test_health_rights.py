@@ -43,8 +43,7 @@ from slurmery.kube.resources import (
 )
 from slurmery.kube.runtime import Listen, Runtime
 from slurmery.nebius.controller import build as controller
-from slurmery.nebius.kinds import POWER_STATES, SLURM_CLUSTERS
-from slurmery.nebius.names import JAILED_CONFIGS
+from slurmery.nebius.kinds import JAILED_CONFIGS, POWER_STATES, SLURM_CLUSTERS
 from slurmery.nebius.sconfigcontroller import build as sconfigcontroller
 from tests.controlplane.charts.audit import Right, asked, granted, instead, refused
 from tests.controlplane.charts.conftest import apply

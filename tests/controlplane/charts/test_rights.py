@@ -30,6 +30,7 @@ from slurmery.kube.resources import (
     POD_DISRUPTION_BUDGETS,
     PODS,
     SECRETS,
+    SERVICE_MONITORS,
     SERVICES,
     STATEFUL_SETS,
     VALIDATING_WEBHOOKS,
@@ -37,7 +38,6 @@ from slurmery.kube.resources import (
 from slurmery.kube.runtime import Listen, Runtime
 from slurmery.nebius.door import Door as NebiusDoor
 from slurmery.nebius.kinds import SLURM_CLUSTERS
-from slurmery.slinky.controller.services import SERVICE_MONITORS
 from slurmery.slinky.door import Door as SlinkyDoor
 from slurmery.slinky.kinds import ACCOUNTINGS, CONTROLLERS, LOGIN_SETS, NODE_SETS, REST_APIS, TOKENS
 from tests.controlplane.charts.audit import ACCOUNT, NAMESPACE, WEBHOOK, asked, granted, instead, refused

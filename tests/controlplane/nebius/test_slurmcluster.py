@@ -5,8 +5,7 @@ from typing import Any
 
 from slurmery.kube.meta import Key
 from slurmery.kube.resources import CONFIG_MAPS, DEPLOYMENTS, JOBS, PODS, SECRETS, SERVICES, STATEFUL_SETS
-from slurmery.nebius.kinds import SLURM_CLUSTERS
-from slurmery.nebius.names import JAILED_CONFIGS
+from slurmery.nebius.kinds import JAILED_CONFIGS, SLURM_CLUSTERS
 from tests.controlplane.nebius.conftest import Operator
 from tests.controlplane.slinky.scene import Scene, until
 from tests.unit.nebius.clusters import changed, manifest

@@ -3,8 +3,7 @@
 from slurmery.kube.meta import Key, Resource
 from slurmery.kube.resources import CONFIG_MAPS, NODES, PODS
 from slurmery.nebius.crew.observe import REGISTERED
-from slurmery.nebius.kinds import SLURM_CLUSTERS
-from slurmery.nebius.names import JAILED_CONFIGS
+from slurmery.nebius.kinds import JAILED_CONFIGS, SLURM_CLUSTERS
 from tests.controlplane.nebius.conftest import Operator
 from tests.controlplane.nebius.test_slurmcluster import orion
 from tests.controlplane.slinky.scene import Scene, until

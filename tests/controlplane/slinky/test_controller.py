@@ -9,11 +9,11 @@ from slurmery.kube.resources import (
     CUSTOM_RESOURCE_DEFINITIONS,
     POD_DISRUPTION_BUDGETS,
     PODS,
+    SERVICE_MONITORS,
     SERVICES,
     STATEFUL_SETS,
 )
 from slurmery.slinky import names
-from slurmery.slinky.controller.services import SERVICE_MONITORS
 from slurmery.slinky.kinds import ACCOUNTINGS, CONTROLLERS, NODE_SETS, REST_APIS
 from slurmery.slinky.token import jwt
 from tests.unit.slurm.restd import Restd, answer

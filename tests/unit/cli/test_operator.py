@@ -4,7 +4,8 @@ import pytest
 
 from slurmery.cli.programs import operator
 from slurmery.cli.settings.operator import OperatorSettings
-from slurmery.nebius import names
+from slurmery.kube.resources import POD_MONITORS, SERVICE_MONITORS
+from slurmery.nebius.kinds import APP_ARMOR_PROFILES, DATABASES, GRANTS, MARIADBS
 
 
 @pytest.mark.parametrize(
@@ -12,9 +13,9 @@ from slurmery.nebius import names
     [
         (OperatorSettings(), set()),
         (OperatorSettings(prometheus_crds=True, mariadb_crds=True, apparmor_crds=True), set()),
-        (OperatorSettings(prometheus_crds=False), {names.POD_MONITORS, names.SERVICE_MONITORS}),
-        (OperatorSettings(mariadb_crds=False), {names.MARIADBS, names.GRANTS, names.DATABASES}),
-        (OperatorSettings(apparmor_crds=False), {names.APP_ARMOR_PROFILES}),
+        (OperatorSettings(prometheus_crds=False), {POD_MONITORS, SERVICE_MONITORS}),
+        (OperatorSettings(mariadb_crds=False), {MARIADBS, GRANTS, DATABASES}),
+        (OperatorSettings(apparmor_crds=False), {APP_ARMOR_PROFILES}),
     ],
 )
 def test_what_an_administrator_says_is_missing_is_not_looked_for(

@@ -7,8 +7,7 @@ import pytest
 from slurmery.api.nebius import SlurmCluster
 from slurmery.doors.conditions import Rollout
 from slurmery.kube.meta import Resource
-from slurmery.kube.resources import DEPLOYMENTS, STATEFUL_SETS
-from slurmery.nebius import names
+from slurmery.kube.resources import DEPLOYMENTS, POD_MONITORS, STATEFUL_SETS
 from slurmery.nebius.slurmcluster.decide import ClusterPlan, decide
 from slurmery.nebius.slurmcluster.observed import Observed
 from tests.unit.nebius.clusters import changed, manifest
@@ -109,7 +108,7 @@ def test_slurmrestd_needs_no_accounting_and_its_absence_is_no_fault() -> None:
 def test_what_is_disabled_is_taken_away() -> None:
     given = plan(resource(slurmNodes__rest__enabled=False, slurmNodes__exporter__enabled=False))
     assert not {"rest", "slurm-exporter"} & {each.key.name for each in given.desired}
-    assert {DEPLOYMENTS, names.POD_MONITORS} <= set(given.prune)
+    assert {DEPLOYMENTS, POD_MONITORS} <= set(given.prune)
 
 
 @pytest.mark.parametrize(

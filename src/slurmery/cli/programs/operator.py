@@ -12,9 +12,10 @@ from slurmery.health.configurator.program import Configurator
 from slurmery.kube import profiling
 from slurmery.kube.health import serve
 from slurmery.kube.meta import Resource
+from slurmery.kube.resources import POD_MONITORS, SERVICE_MONITORS
 from slurmery.kube.runtime import Runtime
-from slurmery.nebius import names
 from slurmery.nebius.door import Door as NebiusDoor
+from slurmery.nebius.kinds import APP_ARMOR_PROFILES, DATABASES, GRANTS, MARIADBS
 from slurmery.nebius.topology.reconcile import Topology
 from slurmery.slinky import domain
 from slurmery.slinky.door import Door as SlinkyDoor
@@ -42,9 +43,9 @@ async def _wired(settings: OperatorSettings, runtime: Runtime) -> AsyncIterator[
 def _unserved(settings: OperatorSettings) -> Iterable[Resource]:
     """What an administrator says is not there; it is not looked for, whatever is."""
     said = {
-        (names.POD_MONITORS, names.SERVICE_MONITORS): settings.prometheus_crds,
-        (names.MARIADBS, names.GRANTS, names.DATABASES): settings.mariadb_crds,
-        (names.APP_ARMOR_PROFILES,): settings.apparmor_crds,
+        (POD_MONITORS, SERVICE_MONITORS): settings.prometheus_crds,
+        (MARIADBS, GRANTS, DATABASES): settings.mariadb_crds,
+        (APP_ARMOR_PROFILES,): settings.apparmor_crds,
     }
     return [each for resources, served in said.items() if served is False for each in resources]
 

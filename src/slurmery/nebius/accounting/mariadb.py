@@ -8,6 +8,7 @@ from slurmery.nebius import containers, names, pods
 from slurmery.nebius.accounting.tuning import my_cnf
 from slurmery.nebius.cluster import Cluster
 from slurmery.nebius.errors import SpecError
+from slurmery.nebius.kinds import DATABASES, GRANTS, MARIADBS
 from slurmery.nebius.objects import desired
 from slurmery.nebius.pods import Part
 from slurmery.nebius.ports import port
@@ -55,7 +56,7 @@ def mariadb(cluster: Cluster) -> Desired:
         **_placement(cluster, part, several=replicas > 1),
     }
     kept = {field: value for field, value in spec.items() if value not in (None, "", [], {})}
-    return desired(cluster, names.MARIADBS, cluster.names.database, names.MARIADB, {"spec": kept})
+    return desired(cluster, MARIADBS, cluster.names.database, names.MARIADB, {"spec": kept})
 
 
 def grant(cluster: Cluster) -> Desired:
@@ -71,7 +72,7 @@ def grant(cluster: Cluster) -> Desired:
         "requeueInterval": "30s",
         "retryInterval": "5s",
     }
-    return desired(cluster, names.GRANTS, cluster.names.database, names.MARIADB, {"spec": spec})
+    return desired(cluster, GRANTS, cluster.names.database, names.MARIADB, {"spec": spec})
 
 
 def database(cluster: Cluster) -> Desired:
@@ -82,7 +83,7 @@ def database(cluster: Cluster) -> Desired:
         "requeueInterval": "30s",
         "retryInterval": "5s",
     }
-    return desired(cluster, names.DATABASES, cluster.names.database, names.MARIADB, {"spec": spec})
+    return desired(cluster, DATABASES, cluster.names.database, names.MARIADB, {"spec": spec})
 
 
 def _server(cluster: Cluster) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from slurmery.nebius.config import (
     sshd,
     supervisord,
 )
+from slurmery.nebius.kinds import JAILED_CONFIGS
 from slurmery.nebius.objects import config_map, desired
 from slurmery.nebius.ports import port
 from slurmery.slurmconf.text import raw
@@ -118,4 +119,4 @@ def _jailed(cluster: Cluster, name: str, component: str, files: Iterable[str]) -
             "updateActions": ["Reconfigure"],
         },
     }
-    return desired(cluster, names.JAILED_CONFIGS, name, component, body)
+    return desired(cluster, JAILED_CONFIGS, name, component, body)

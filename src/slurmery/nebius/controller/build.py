@@ -5,11 +5,12 @@ from typing import Any, Final
 
 from slurmery.kube.desired import Desired
 from slurmery.kube.meta import Manifest
-from slurmery.kube.resources import DAEMON_SETS, STATEFUL_SETS
+from slurmery.kube.resources import DAEMON_SETS, SERVICE_MONITORS, STATEFUL_SETS
 from slurmery.nebius import containers, names, pods, sets, volumes
 from slurmery.nebius.access import Access, granted, rule
 from slurmery.nebius.cluster import Cluster
 from slurmery.nebius.directory import Directory, directory
+from slurmery.nebius.kinds import POWER_STATES
 from slurmery.nebius.objects import desired, named, service_ports
 from slurmery.nebius.objects import service as a_service
 from slurmery.nebius.pods import Part
@@ -60,7 +61,7 @@ def service_monitor(cluster: Cluster) -> Desired | None:
         "endpoints": [{"path": f"/metrics/{group}", **common} for group in groups],
     }
     name = cluster.names.controller
-    return desired(cluster, names.SERVICE_MONITORS, name, names.CONTROLLER, {"spec": spec})
+    return desired(cluster, SERVICE_MONITORS, name, names.CONTROLLER, {"spec": spec})
 
 
 def access(cluster: Cluster) -> tuple[Desired, ...]:
@@ -68,7 +69,7 @@ def access(cluster: Cluster) -> tuple[Desired, ...]:
     if cluster.is_1_22:
         return ()
     ephemeral = [nodeset.name for nodeset in cluster.nodesets if nodeset.spec.ephemeral_nodes]
-    allowed = rule(names.POWER_STATES.group, [names.POWER_STATES.plural], ("get", "patch"))
+    allowed = rule(POWER_STATES.group, [POWER_STATES.plural], ("get", "patch"))
     # Without a name the rule would be for every NodeSet.
     rules = ({**allowed, "resourceNames": ephemeral},) if ephemeral else ()
     at = cluster.names

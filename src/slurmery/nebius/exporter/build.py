@@ -7,7 +7,7 @@ from slurmery.api.nebius.containers import NodeContainer
 from slurmery.api.nebius.exporter import RelabelConfig
 from slurmery.kube.desired import Desired
 from slurmery.kube.meta import Manifest
-from slurmery.kube.resources import DEPLOYMENTS
+from slurmery.kube.resources import DEPLOYMENTS, POD_MONITORS
 from slurmery.nebius import containers, names, pods
 from slurmery.nebius.access import READ, Access, granted, rule
 from slurmery.nebius.cluster import Cluster
@@ -75,7 +75,7 @@ def pod_monitor(cluster: Cluster) -> Desired:
             "podMetricsEndpoints": [{"port": each.port_name, **kept} for each in _PORTS],
         },
     }
-    return desired(cluster, names.POD_MONITORS, cluster.names.pod_monitor, names.EXPORTER, body)
+    return desired(cluster, POD_MONITORS, cluster.names.pod_monitor, names.EXPORTER, body)
 
 
 def _exporter(cluster: Cluster, container: NodeContainer) -> dict[str, Any]:

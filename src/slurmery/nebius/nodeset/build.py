@@ -13,6 +13,7 @@ from slurmery.nebius.access import Access, granted
 from slurmery.nebius.cluster import Cluster, Workers
 from slurmery.nebius.configmaps.build import security_limits
 from slurmery.nebius.directory import configuration
+from slurmery.nebius.kinds import POWER_STATES
 from slurmery.nebius.nodeset import pod
 from slurmery.nebius.objects import named, service_ports
 from slurmery.nebius.objects import service as a_service
@@ -81,8 +82,8 @@ def power_state(cluster: Cluster, nodeset: Workers) -> Desired | None:
         "metadata": {"labels": {names.NODESET_LABEL: nodeset.name}},
         "spec": {"nodeSetRef": nodeset.name, "activeNodes": list(range(initial))},
     }
-    manifest = named(cluster, names.POWER_STATES, nodeset.name, names.NODESET, body)
-    return Desired(names.POWER_STATES, manifest, Policy.CREATE_ONCE)
+    manifest = named(cluster, POWER_STATES, nodeset.name, names.NODESET, body)
+    return Desired(POWER_STATES, manifest, Policy.CREATE_ONCE)
 
 
 def stateful_set(cluster: Cluster, nodeset: Workers, replicas: int, versions: Mapping[str, str]) -> Desired:

@@ -11,6 +11,7 @@ from slurmery.nebius import containers, names, pods, volumes
 from slurmery.nebius.access import READ, Access, granted, rule
 from slurmery.nebius.cluster import Cluster
 from slurmery.nebius.errors import SpecError
+from slurmery.nebius.kinds import JAILED_CONFIGS
 from slurmery.nebius.objects import desired
 from slurmery.nebius.pods import Part
 from slurmery.nebius.ports import port
@@ -20,7 +21,7 @@ _WATCH: Final = ("list", "watch")
 _LEASES: Final = "coordination.k8s.io"
 # The program's own name for it, unless --leader-election-id says otherwise.
 _LEASE: Final = "vqeyz6ae.nebius.ai"
-_GROUP: Final = names.JAILED_CONFIGS.group
+_GROUP: Final = JAILED_CONFIGS.group
 _COMMAND: Final = ("/usr/bin/sconfigcontroller",)
 # The paths come by the environment, so that no shell ever reads them as words of its own.
 _INIT_DIR: Final = (

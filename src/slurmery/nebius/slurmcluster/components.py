@@ -24,6 +24,7 @@ from slurmery.nebius.directory import configuration
 from slurmery.nebius.errors import SecretError, SpecError
 from slurmery.nebius.exporter import build as exporter
 from slurmery.nebius.exporter import legacy
+from slurmery.nebius.kinds import MARIADBS
 from slurmery.nebius.login import build as login
 from slurmery.nebius.nodeset import build as nodeset
 from slurmery.nebius.rest import build as slurmrestd
@@ -154,7 +155,7 @@ def _accounting(cluster: Cluster, observed: Observed, versions: Versions) -> Com
 
 
 def _database(cluster: Cluster, observed: Observed, versions: Versions) -> tuple[Desired, ...]:
-    if observed.offers(names.MARIADBS):
+    if observed.offers(MARIADBS):
         return mariadb.mariadb(cluster), mariadb.database(cluster), mariadb.grant(cluster)
     hashed = versions.secrets(names.MARIADB_ROOT)
     return database.service(cluster), database.stateful_set(cluster, hashed)

@@ -13,15 +13,18 @@ from slurmery.kube.resources import (
     DAEMON_SETS,
     DEPLOYMENTS,
     JOBS,
+    POD_MONITORS,
     ROLE_BINDINGS,
     ROLES,
     SERVICE_ACCOUNTS,
+    SERVICE_MONITORS,
     SERVICES,
 )
 from slurmery.nebius import names
 from slurmery.nebius.cluster import Cluster, cluster
 from slurmery.nebius.crew.decide import Decision
 from slurmery.nebius.errors import SpecError
+from slurmery.nebius.kinds import JAILED_CONFIGS
 from slurmery.nebius.populatejail.build import job
 from slurmery.nebius.slurmcluster import jail as jails
 from slurmery.nebius.slurmcluster import status
@@ -37,9 +40,9 @@ _PRUNED: Final = (
     ROLES,
     SERVICE_ACCOUNTS,
     SERVICES,
-    names.JAILED_CONFIGS,
-    names.POD_MONITORS,
-    names.SERVICE_MONITORS,
+    JAILED_CONFIGS,
+    POD_MONITORS,
+    SERVICE_MONITORS,
 )
 _SOON: Final = 2.0
 

@@ -13,7 +13,7 @@ from slurmery.doors.contents import Content, Contents
 from slurmery.doors.views import read
 from slurmery.kube.meta import Key, Resource
 from slurmery.kube.observed import OWNER_INDEX
-from slurmery.kube.resources import CONFIG_MAPS, SECRETS, STATEFUL_SETS
+from slurmery.kube.resources import CONFIG_MAPS, POD_MONITORS, SECRETS, STATEFUL_SETS
 from slurmery.nebius import names, references
 from slurmery.nebius.caches import Caches
 from slurmery.nebius.cluster import Cluster, cluster
@@ -21,14 +21,14 @@ from slurmery.nebius.config.slurm import written_room
 from slurmery.nebius.crew.crew import Crew
 from slurmery.nebius.crew.decide import Squad
 from slurmery.nebius.errors import SpecError
-from slurmery.nebius.kinds import NODE_SETS, SLURM_CLUSTERS
+from slurmery.nebius.kinds import APP_ARMOR_PROFILES, MARIADBS, NODE_SETS, SLURM_CLUSTERS
 from slurmery.nebius.secrets import build as keys
 from slurmery.nebius.secrets import hostkeys, passwords
 from slurmery.nebius.sets import KRUISE
 from slurmery.nebius.slurmcluster.observed import Fresh, Observed
 
 Offers = Callable[[Resource], Awaitable[bool]]
-_OPTIONAL = (names.MARIADBS, names.POD_MONITORS, names.APP_ARMOR_PROFILES, KRUISE)
+_OPTIONAL = (MARIADBS, POD_MONITORS, APP_ARMOR_PROFILES, KRUISE)
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def _passwords(wanted: Cluster) -> tuple[str, ...]:
 def _makes_passwords(wanted: Cluster, offered: Mapping[Resource, bool]) -> bool:
     """The mariadb-operator makes passwords itself, unless they are to be protected."""
     given = wanted.spec.slurm_nodes.accounting.mariadb_operator
-    return (given is not None and given.protected_secret) or not offered[names.MARIADBS]
+    return (given is not None and given.protected_secret) or not offered[MARIADBS]
 
 
 async def _room(around: Surroundings, wanted: Cluster) -> int:
@@ -179,7 +179,7 @@ def _database_ready(caches: Caches, wanted: Cluster, offered: Mapping[Resource, 
     if not _passwords(wanted):
         return None
     key = Key(wanted.names.namespace, wanted.names.database)
-    if offered[names.MARIADBS]:
+    if offered[MARIADBS]:
         found = caches.databases.get(key)
         return found is not None and found.ready
     server = caches.workloads[STATEFUL_SETS].get(key)

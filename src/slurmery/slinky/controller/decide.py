@@ -16,7 +16,14 @@ from slurmery.doors.hold import lasting
 from slurmery.doors.merge import merge_metadata
 from slurmery.doors.plan import Plan
 from slurmery.kube.desired import Desired, Policy
-from slurmery.kube.resources import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, SECRETS, SERVICES, STATEFUL_SETS
+from slurmery.kube.resources import (
+    CONFIG_MAPS,
+    POD_DISRUPTION_BUDGETS,
+    SECRETS,
+    SERVICE_MONITORS,
+    SERVICES,
+    STATEFUL_SETS,
+)
 from slurmery.slinky import endpoints, names
 from slurmery.slinky.checks import attempt, imageless, missing_key
 from slurmery.slinky.controller import files, gres, rotation
@@ -24,7 +31,6 @@ from slurmery.slinky.controller.active import Relabel, active_pod, relabels
 from slurmery.slinky.controller.config import Config, config, external_config
 from slurmery.slinky.controller.observed import Observed
 from slurmery.slinky.controller.services import (
-    SERVICE_MONITORS,
     active_service,
     host_services,
     internal_service,

@@ -11,10 +11,8 @@ from slurmery.api.slinky import Controller
 from slurmery.api.slinky.controller import MetricsEndpoint
 from slurmery.api.slinky.shared import Labelled
 from slurmery.doors.merge import merge_metadata, merge_service
-from slurmery.kube.meta import Resource
+from slurmery.kube.resources import SERVICE_MONITORS
 from slurmery.slinky import endpoints, names
-
-SERVICE_MONITORS: Final = Resource("monitoring.coreos.com", "v1", "servicemonitors", "ServiceMonitor")
 
 _DEFAULT_PATHS: Final = ("/metrics/jobs", "/metrics/nodes", "/metrics/partitions", "/metrics/scheduler")
 
